@@ -2,20 +2,18 @@
 
 use super::kind::Kind;
 use super::kind_rule::KindRule;
-use crate::domain::Agent;
+use crate::domain::{Agent, Role, Skill};
 
 impl Agent {
     /// Whether the agent does work of a kind: the rule of the kind names it, or without a rule, one of its roles or skills is called
     /// like the kind.
     pub fn does(&self, kind: &Kind, rule: Option<&KindRule>) -> bool {
-        match rule {
-            Some(rule) => rule.agent.eq_ignore_case(&self.name),
-            None => {
-                let roles = self.roles.iter().map(|role| role.as_str());
-                let mut words = roles.chain(self.skills.iter().map(|skill| skill.as_str()));
-                words.any(|word| word == kind.as_str())
-            }
+        if let Some(rule) = rule {
+            return rule.agent.eq_ignore_case(&self.name);
         }
+        let skills = self.skills.iter().map(Skill::as_str);
+        let mut words = self.roles.iter().map(Role::as_str).chain(skills);
+        words.any(|word| word == kind.as_str())
     }
 }
 

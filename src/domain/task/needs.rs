@@ -75,7 +75,7 @@ pub struct NeedsChange {
     #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>, max_items = 100)]
     pub depends_on: Option<Vec<Dependency>>,
     /// Information from earlier agents: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`,
-    /// `attempts` and free keys. Documented keys may also be written in snake_case.
+    /// `attempts` and free keys. Documented keys may also be written in `snake_case`.
     #[serde(
         default,
         alias = "agent_context",
@@ -85,7 +85,7 @@ pub struct NeedsChange {
     #[schema(nullable = false, value_type = Option<Object>)]
     pub agent_context: Option<Map<String, Value>>,
     /// Instructions for the next agent: `nextRole`, `testCommand`, `expectedDuration`, `notes` and free keys. Documented keys
-    /// may also be written in snake_case.
+    /// may also be written in `snake_case`.
     #[serde(
         default,
         alias = "handoff_instructions",

@@ -1,4 +1,4 @@
-//! The documented keys of contexts and instructions, in snake_case
+//! The documented keys of contexts and instructions, in `snake_case`
 
 use axum::http::Method;
 use insta::assert_snapshot;

@@ -1,4 +1,4 @@
-//! The documented keys of `agentContext` and `handoffInstructions`, which may also be written in snake_case.
+//! The documented keys of `agentContext` and `handoffInstructions`, which may also be written in `snake_case`.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -36,7 +36,7 @@ pub struct SpelledTwice {
     camel: &'static str,
 }
 
-/// Renames documented keys from snake_case to camelCase. Other keys, and nested objects, stay as they are.
+/// Renames documented keys from `snake_case` to camelCase. Other keys, and nested objects, stay as they are.
 pub fn canonical(object: Map<String, Value>) -> Result<Map<String, Value>, SpelledTwice> {
     let is_camel = |key: &String| documented(key).is_none();
     if object.keys().all(is_camel) {
@@ -56,12 +56,12 @@ pub fn canonical(object: Map<String, Value>) -> Result<Map<String, Value>, Spell
     Ok(renamed)
 }
 
-/// Returns the snake_case spelling of a key, if that is another spelling of the same documented key.
+/// Returns the `snake_case` spelling of a key, if that is another spelling of the same documented key.
 pub(in crate::domain) fn other_spelling(key: &str) -> Option<String> {
     DOCUMENTED.contains(&key).then(|| snake(key))
 }
 
-/// Returns the camelCase spelling of a documented key in snake_case.
+/// Returns the camelCase spelling of a documented key in `snake_case`.
 fn documented(key: &str) -> Option<&'static str> {
     if !key.contains('_') {
         return None;
