@@ -56,7 +56,9 @@ pub use guard::Guard;
 pub use handoffs::{CancelInput, CompleteInput};
 pub use places::{Places, most_connections};
 pub use queue::MessageInput;
-pub use requests::{ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequeueInput};
+pub use requests::{
+    ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequeueInput, WithdrawInput,
+};
 pub use router::{App, openapi, router};
 pub use serve::serve;
 pub use sessions::{Count, SessionHandoffStarted};

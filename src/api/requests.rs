@@ -210,6 +210,45 @@ pub(super) async fn mark_request_next(
     Ok(app.ok(left.await?))
 }
 
+/// The reason to take an approval back.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WithdrawInput {
+    /// The reason, shown in the history of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, pattern = "\\S")]
+    pub reason: Option<Text>,
+}
+
+/// Take the approval of a request back
+///
+/// Needs the operator's token. The request must be `delegated` or `next`; afterwards the operator decides again.
+#[utoipa::path(
+    post, path = "/api/requests/{id}/withdraw", operation_id = "withdraw_request", tag = "requests",
+    request_body = Option<WithdrawInput>,
+    security(("token" = [])),
+    params(("id" = String, Path, description = "The request")),
+    responses(
+        (status = 200, description = "The request, in state `needs`", body = Answer<Request>),
+        (status = 401, description = "The operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "A run may not withdraw approvals", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request is not approved, or is already claimed or done; the message names its state", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn withdraw_request(
+    State(app): State<App>,
+    Id(id): Id<RequestId>,
+    MayDecide(caller): MayDecide,
+    body: OptionalBody<WithdrawInput>,
+) -> Result<Response, Error> {
+    let WithdrawInput { reason } = body.value;
+    Ok(app.ok(app
+        .engine
+        .withdraw_request(id, reason, &caller, body.once)
+        .await?))
+}
+
 /// Requests to approve together.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -258,7 +297,8 @@ pub struct ClaimInput {
 
 /// Claim a request that is `delegated` or `next`
 ///
-/// Of several callers at the same time, one wins; the others get 409 with the name of the winner.
+/// Of several callers at the same time, one wins; the others get 409 with the name of the winner. The claim of a run lasts until
+/// its hand-off ends; a request that is not finished then returns to the operator.
 #[utoipa::path(
     post, path = "/api/requests/{id}/claim", operation_id = "claim_request", tag = "requests", request_body = ClaimInput,
     params(("id" = String, Path, description = "The request")),
@@ -337,7 +377,7 @@ pub struct DoneInput {
 
 /// Finish a claimed request with its response
 ///
-/// The operator may also finish a request in state `needs`. If the dispatcher's agent is still working on it, its hand-off
+/// The operator may also finish a request in state `needs`, also if its tag was removed from its file. If the dispatcher's agent is still working on it, its hand-off
 /// ends with this response and its run is stopped.
 #[utoipa::path(
     post, path = "/api/requests/{id}/done", operation_id = "finish_request", tag = "requests", request_body = DoneInput,

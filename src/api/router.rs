@@ -138,6 +138,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(requests::get_request_response))
         .routes(routes!(requests::approve_request))
         .routes(routes!(requests::mark_request_next))
+        .routes(routes!(requests::withdraw_request))
         .routes(routes!(requests::claim_request))
         .routes(routes!(requests::renew_request_lease))
         .routes(routes!(requests::finish_request))

@@ -10,7 +10,7 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
     Caller, History, NeedsChange, Page, PlanningChange, Status, StatusName, TaskId, TaskTree,
-    TaskWire,
+    TaskWire, Text,
 };
 use crate::engine::TaskInput;
 use crate::ledger::task;
@@ -141,6 +141,10 @@ pub struct StatusInput {
     /// The name of the status, or an object with the name as `type`. `failed` may have a `message`.
     #[schema(value_type = StatusForm)]
     pub status: Status,
+    /// The reason for the change, which the history keeps. A task that already has the status then refuses with 409.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, pattern = "\\S")]
+    pub reason: Option<Text>,
 }
 
 /// The two ways to write a status.
@@ -177,7 +181,7 @@ pub(super) async fn set_task_status(
 ) -> Result<Response, Error> {
     Ok(app.ok(app
         .engine
-        .set_status(id, body.value.status, &caller, body.once)
+        .set_status(id, body.value.status, body.value.reason, &caller, body.once)
         .await?))
 }
 

@@ -4,7 +4,9 @@ use reqwest::Method;
 use serde::Serialize;
 
 use super::{Replied, Requests};
-use crate::api::{ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput};
+use crate::api::{
+    ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput, WithdrawInput,
+};
 use crate::domain::{Kind, Priority, Request, RequestState};
 
 /// Filters of the list of requests.
@@ -49,6 +51,11 @@ impl Requests<'_> {
 
     pub async fn leave_to_next(&self, id: &str) -> Replied<Request> {
         self.act(id, "next").await
+    }
+
+    /// Takes the approval of a request back.
+    pub async fn withdraw(&self, id: &str, input: &WithdrawInput) -> Replied<Request> {
+        self.0.post(&["requests", id, "withdraw"], input).await
     }
 
     pub async fn claim(&self, id: &str, input: &ClaimInput) -> Replied<Request> {

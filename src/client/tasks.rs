@@ -9,7 +9,7 @@ use crate::api::{
     CancelInput, ConversationInput, HandoffInput, MessageInput, StatusInput, TaskInput,
 };
 use crate::domain::{
-    AgentName, Message, NeedsChange, PlanningChange, Queue, QueueMessage, Report, Role,
+    AgentName, History, Message, NeedsChange, PlanningChange, Queue, QueueMessage, Report, Role,
     RouteChoice, StatusName, Task, TaskSummary, TaskTree, UsageSum,
 };
 
@@ -66,6 +66,13 @@ impl Tasks<'_> {
 
     pub async fn set_status(&self, id: &str, input: &StatusInput) -> Replied<Task> {
         self.0.put(&["tasks", id, "status"], input).await
+    }
+
+    /// Returns a page of the history, after the event with this number.
+    pub async fn history(&self, id: &str, after: Option<&str>) -> Replied<History> {
+        self.0
+            .fetch(&["tasks", id, "history"], &(("after", after),))
+            .await
     }
 
     pub async fn plan(&self, id: &str, change: &PlanningChange) -> Replied<Task> {

@@ -123,6 +123,11 @@ pub enum Refusal {
         task_id: TaskId,
         status: StatusName,
     },
+    /// A reason was stated, but the task already has the status.
+    StatusUnchanged {
+        task_id: TaskId,
+        status: StatusName,
+    },
     /// A run may read only the session of its own task, and the sessions below that task.
     NotItsSession {
         agent: AgentName,
@@ -274,6 +279,7 @@ impl Refusal {
             | Self::AgentUnavailable(_)
             | Self::AlreadyMoved { .. }
             | Self::TaskEnded { .. }
+            | Self::StatusUnchanged { .. }
             | Self::ToolExists(_)
             | Self::NoOpenHandoff { .. }
             | Self::NothingToResume(_)

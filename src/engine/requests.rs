@@ -175,6 +175,24 @@ impl Engine {
             .ok_or_else(|| Error::internal("an approval without a request"))
     }
 
+    /// Takes the approval of a request back, for a reason if one is given.
+    pub async fn withdraw_request(
+        &self,
+        id: RequestId,
+        reason: Option<Text>,
+        caller: &Caller,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        if let Some(reason) = &reason {
+            self.check_reason(reason)?;
+        }
+        let by = Actor::from(caller);
+        self.write(once, move |tx| {
+            request::withdraw(tx, &id, &by, reason.as_ref())
+        })
+        .await
+    }
+
     /// Claims a request. A run always claims for its own agent.
     pub async fn claim_request(
         &self,
@@ -247,10 +265,7 @@ impl Engine {
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        if reason.is_blank() {
-            return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
-        }
-        self.check_text("reason", &reason)?;
+        self.check_reason(&reason)?;
         let end = EndClaim {
             id,
             text: reason,
@@ -278,6 +293,13 @@ impl Engine {
             tokio::spawn(async move { runner.stop(&run_id).await });
         }
         Ok(request)
+    }
+
+    fn check_reason(&self, reason: &Text) -> Result<()> {
+        if reason.is_blank() {
+            return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
+        }
+        self.check_text("reason", reason)
     }
 
     fn lease_millis(&self, seconds: Option<u64>) -> Result<i64> {

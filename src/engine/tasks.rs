@@ -9,10 +9,10 @@ use super::{Engine, Result};
 use crate::domain::{
     Caller, Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
     PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPlan, TaskPriority, Text,
-    distinct,
+    agent_context, distinct,
 };
 use crate::error::Error;
-use crate::ledger::task::{self, ChangeNeeds};
+use crate::ledger::task::{self, ChangeNeeds, SetStatus};
 
 /// A new task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -31,18 +31,23 @@ pub struct TaskInput {
     #[schema(value_type = Option<String>, pattern = "^/[^\\x00]*$")]
     pub agent_workspace: Option<Text>,
     /// The role that the task needs. The router hands the task to an agent with this role.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "agent_role", skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<Role>,
     /// Skills that the task needs. An agent suits the task if it has at least one of them.
     #[serde(
         default,
+        alias = "specialist_tags",
         deserialize_with = "distinct",
         skip_serializing_if = "Vec::is_empty"
     )]
     #[schema(max_items = 50)]
     pub specialist_tags: Vec<Skill>,
     /// The estimated duration in minutes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "estimated_duration",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub estimated_duration: Option<Minutes>,
     /// The priority of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,11 +57,21 @@ pub struct TaskInput {
     #[schema(value_type = Vec<DependencyForm>, max_items = 100)]
     pub depends_on: Vec<Dependency>,
     /// Results of earlier work, for the agent.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(
+        default,
+        alias = "agent_context",
+        deserialize_with = "agent_context::either_spelling",
+        skip_serializing_if = "Map::is_empty"
+    )]
     #[schema(value_type = Object)]
     pub agent_context: Map<String, Value>,
     /// Instructions for the agent.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(
+        default,
+        alias = "handoff_instructions",
+        deserialize_with = "agent_context::either_spelling",
+        skip_serializing_if = "Map::is_empty"
+    )]
     #[schema(value_type = Object)]
     pub handoff_instructions: Map<String, Value>,
 }
@@ -157,14 +172,24 @@ impl Engine {
     /// Sets a task's status. The result of an increment's stage is set by its agent's report instead.
     pub async fn set_status(
         &self,
-        id: TaskId,
+        task_id: TaskId,
         status: Status,
+        reason: Option<Text>,
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         self.check_remark("status.message", status.failure_message())?;
-        let caller = caller.clone();
-        self.write(once, move |tx| task::set_status(tx, &id, &status, &caller))
+        if reason.as_ref().is_some_and(Text::is_blank) {
+            return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
+        }
+        self.check_remark("reason", reason.as_ref())?;
+        let asked = SetStatus {
+            task_id,
+            status,
+            reason,
+            caller: caller.clone(),
+        };
+        self.write(once, move |tx| task::set_status(tx, &asked))
             .await
     }
 

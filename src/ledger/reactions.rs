@@ -7,18 +7,29 @@
 use super::handoff::{self, Cause, Ending, close};
 use super::increment::{self, NextRound};
 use super::{history, mail, request, routing, task};
-use crate::domain::{EventKind, Outcome, Status};
+use crate::domain::{EventKind, Outcome, Status, Text};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 
 /// Sets the status of a task, and carries out the consequences.
 pub fn change_status(tx: &mut Tx<'_>, on: &mut StoredTask, status: Status) -> Result<()> {
+    change_status_for(tx, on, status, None)
+}
+
+/// Sets the status of a task for a stated reason, which the event keeps, and carries out the consequences.
+pub fn change_status_for(
+    tx: &mut Tx<'_>,
+    on: &mut StoredTask,
+    status: Status,
+    reason: Option<Text>,
+) -> Result<()> {
     let (from, to) = (on.task.status.name(), status.name());
     if !on.task.set_status(status, tx.now) {
         return Ok(());
     }
     tasks::update_status(tx, on.number, &on.task)?;
-    history::record(tx, on.on(), None, EventKind::StatusChanged { from, to })?;
+    let changed = EventKind::StatusChanged { from, to, reason };
+    history::record(tx, on.on(), None, changed)?;
     // 1. A decision was made: clear the reason why the router held the task.
     routing::release(tx, on)?;
     // 2. Announce a task that is pending again; release the dependants of an ended task.
@@ -50,6 +61,7 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
         end_handoff(tx, on, &ending)?;
     }
     handoff::record_missed(tx, &closed)?;
+    request::give_back_claims(tx, closed.handoff_number, ending.outcome)?;
     // 3. If another agent continues the work, or the work was done outside Chorus, this end decides nothing: requests,
     //    increments and the router wait for the hand-off that has control.
     if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::domain::{
-    Actor, Agent, AgentName, Caller, Correspondent, Isolation, MailId, Refusal, Request,
+    Actor, Agent, AgentName, Caller, Correspondent, HandoffId, Isolation, MailId, Refusal, Request,
     RequestState, RunIdentity, SessionId, Task, TaskId, Text,
 };
 use crate::ledger::handoff::CallingRun;
@@ -69,12 +69,12 @@ pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
 }
 
 /// Refuses a run that renews or ends the claim of another run.
-pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
+pub fn may_speak_of_claim(by: &Actor, request: &Request, claimant: Option<&HandoffId>) -> Allowed {
     let holder = request.lease.as_ref().map(|lease| &lease.agent);
     match by {
         Actor::Run(run)
             if request.state == RequestState::Claimed
-                && !by.may_end_claim(holder, request.handoff_id.as_ref()) =>
+                && !by.may_end_claim(holder, request.handoff_id.as_ref().or(claimant)) =>
         {
             Err(Refusal::NotItsClaim {
                 id: request.id.clone(),

@@ -158,6 +158,10 @@ pub fn refusal(refusal: &Refusal) -> String {
             "Task {task_id} is {}, so a tool cannot hand it off. Create a new task, or set this one to pending first",
             status.as_str()
         ),
+        Refusal::StatusUnchanged { task_id, status } => format!(
+            "Task {task_id} is already {}, so the reason was not recorded. See `chorus task show {task_id}`",
+            status.as_str()
+        ),
         Refusal::NotItsOwnTask(id) => format!(
             "Task {id} does not belong to this run. A run may hand off or report only its own task"
         ),
@@ -215,7 +219,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             )
         }
         Refusal::Withdrawn(id) => format!(
-            "Request {id} was withdrawn, because its tag was removed from its file. Restore the tag to reopen it"
+            "Request {id} was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it"
         ),
         Refusal::StaleClaim {
             id,
@@ -301,6 +305,7 @@ const fn participle(step: RequestMove) -> &'static str {
         RequestMove::Next => "moved to `next`",
         RequestMove::Claim => "claimed",
         RequestMove::Finish => "finished",
+        RequestMove::Withdraw => "withdrawn",
         RequestMove::Requeue | RequestMove::Retry => "re-queued",
         RequestMove::Heartbeat => "renewed",
     }
@@ -309,11 +314,19 @@ const fn participle(step: RequestMove) -> &'static str {
 /// The action that allows a refused step, or replaces it.
 const fn advice(step: RequestMove, state: RequestState) -> &'static str {
     match (state, step) {
+        (RequestState::Needs, RequestMove::Withdraw) => "It has no approval to take back",
+        (RequestState::Claimed, RequestMove::Withdraw) => {
+            "Work on it has begun; re-queue it to decide again"
+        }
+        (RequestState::Done, RequestMove::Withdraw) => "The work has already ended",
         (RequestState::Needs, _) => "The operator must approve it first",
         (
             RequestState::Delegated | RequestState::Next,
             RequestMove::Approve | RequestMove::Next,
         ) => "It is already approved",
+        (RequestState::Delegated | RequestState::Next, RequestMove::Finish) => {
+            "Claim it first, or withdraw its approval"
+        }
         (RequestState::Delegated | RequestState::Next, _) => "Claim it first",
         (RequestState::Claimed, _) => "Wait until its lease ends, or re-queue it",
         (RequestState::Done, _) => "Create a new request instead",

@@ -1,10 +1,19 @@
 //! Sentences about requests.
 
-use crate::domain::{AfterFailure, HeldReason, Kind, RequestMove, Text};
+use crate::domain::{AfterFailure, AgentName, HeldReason, Kind, Outcome, RequestMove, Text};
 
 /// The reason why a state that was written into a file is ignored.
 pub const FILES_DO_NOT_APPROVE: &str =
     "approval in files is off (--no-file-approval); the tag is restored";
+
+/// The failure of a claim whose agent ended without a response.
+pub fn claim_left(agent: Option<&AgentName>, outcome: Outcome) -> Text {
+    let agent = agent.map_or_else(String::new, |agent| format!(" {agent}"));
+    let outcome = outcome.as_str();
+    Text::lossy(format!(
+        "Agent{agent} claimed the request and ended without a response. Its hand-off: {outcome}"
+    ))
+}
 
 /// Explains why the dispatcher starts no request of a kind, and what to do.
 pub fn held_reason(kind: &Kind, reason: &HeldReason) -> String {

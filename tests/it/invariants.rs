@@ -178,6 +178,7 @@ const SABOTAGE: &[(&str, &str)] = &[
         "UPDATE handoffs SET completed_at = 0, outcome = 'failed' WHERE number = (SELECT handoff_number FROM requests WHERE title = 'first')",
         "claimed by a hand-off that has ended",
     ),
+    ("UPDATE requests SET claimant_number = 1 WHERE title = 'is held'", "claimed a request, and its hand-off has ended"),
     ("UPDATE requests SET handoff_number = 3 WHERE title = 'first'", "a hand-off of another chain than its task"),
     ("UPDATE requests SET state = 'next' WHERE title = 'waits'", "does not lead to its state"),
     ("DELETE FROM request_transitions WHERE to_state = 'delegated'", "does not start at the state"),

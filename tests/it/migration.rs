@@ -326,29 +326,31 @@ fn only_default_agents_that_nobody_has_changed_lose_rights() {
     );
 }
 
-#[test]
-fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
+/// Returns a database before the migration whose file name ends so, and the text of that migration.
+fn before_migration(name: &str) -> (Connection, String) {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("PRAGMA foreign_keys = on")
         .unwrap();
-    let mut before: Vec<_> =
-        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-    before.sort();
-    let migrations = before
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap());
-    let delegations = before
-        .iter()
-        .position(|path| path.to_str().unwrap().ends_with("_delegations.sql"))
-        .unwrap();
-    let migrations: Vec<_> = migrations.collect();
-    for migration in &migrations[..delegations] {
-        connection.execute_batch(migration).unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        if file.to_str().unwrap().ends_with(name) {
+            return (connection, text);
+        }
+        connection.execute_batch(&text).unwrap();
     }
+    panic!("there is no migration {name}");
+}
+
+#[test]
+fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
+    let (connection, delegations) = before_migration("_delegations.sql");
     // Task 1 asked on 2 to 5; task 5 was passed on to 6; a person waits for nobody on 7, which a run created and handed off.
     for (number, parent, status) in [
         (1, "NULL", "active"),
@@ -386,7 +388,7 @@ fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
             ))
             .unwrap();
     }
-    connection.execute_batch(&migrations[delegations]).unwrap();
+    connection.execute_batch(&delegations).unwrap();
     assert_eq!(
         rows(
             &connection,
@@ -427,4 +429,35 @@ fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
         .execute_batch("UPDATE handoffs SET asked_number = 1 WHERE number = 4")
         .unwrap_err();
     assert!(error.to_string().contains("only the end"), "{error}");
+}
+
+#[test]
+fn existing_transitions_are_kept_and_approvals_can_be_taken_back() {
+    let (connection, withdrawals) = before_migration("_withdrawn_approvals.sql");
+    connection
+        .execute_batch(
+            "INSERT INTO requests (number, id, kind, state, priority, created_at, updated_at, source_type, title, body)
+             VALUES (1, 'r1', 'fix', 'delegated', 2, 0, 0, 'person', 't', '');
+             INSERT INTO request_transitions (number, request_number, from_state, to_state, moved_by, moved_at, is_by_file, reason)
+             VALUES (3, 1, NULL, 'needs', 'me', 5, 0, NULL), (8, 1, 'needs', 'delegated', 'file', 6, 1, 'a.md:1 says so')",
+        )
+        .unwrap();
+    let all = "SELECT number, request_number, from_state, to_state, moved_by, moved_at, is_by_file, reason
+                 FROM request_transitions";
+    let back =
+        "INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at)
+                VALUES (1, 'delegated', 'needs', 'operator', 7)";
+    assert!(connection.execute_batch(back).is_err());
+    let before = rows(&connection, all);
+    connection.execute_batch(&withdrawals).unwrap();
+    assert_eq!(rows(&connection, all), before);
+    connection.execute_batch(back).unwrap();
+    assert!(
+        connection
+            .execute_batch("DELETE FROM request_transitions")
+            .is_err()
+    );
+    let change = "UPDATE request_transitions SET reason = 'other'";
+    assert!(connection.execute_batch(change).is_err());
+    assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use chorus::domain::{Request, RequestState, Text};
 use serde_json::{Value, json};
 
-use crate::support::{Chorus, Events, Gate, Operator, Sandbox, Server};
+use crate::support::{
+    Chorus, Events, Gate, Operator, Sandbox, Server, last_handoff_id, start_handoff, wait_for_end,
+};
 
 /// A folder of notes that a server watches, and an agent that waits at a gate for every request.
 struct Notes {
@@ -240,6 +242,59 @@ async fn removing_a_tag_withdraws_its_request_and_adding_it_again_restores_it() 
     assert_eq!(back.id, made.id);
     assert_eq!(back.source.line, Some(3));
     assert_eq!(titles(&operator).await, ["Mend it", "Keep it"]);
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_is_taken_back_is_written_into_the_file() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\nBreak it #next-fix\n");
+    let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
+    let first = wait_for_request(&operator, &mut events, "request_created", "Mend it").await;
+    let second = wait_for_request(&operator, &mut events, "request_created", "Break it").await;
+    operator.approve(&[&first]).await;
+    wait_for_tag(&file, "#delegated-fix");
+    for request in [&first, &second] {
+        let body = json!({ "reason": "Too early" });
+        operator.post(request, "withdraw", &body).await.unwrap();
+    }
+    wait_until(|| read(&file) == "Mend it #needs-fix\nBreak it #needs-fix\n");
+    // The file still belongs to the operator: a tag approves again, and another one takes the approval back.
+    for (tag, event, state) in [
+        (
+            "#delegated-fix",
+            "request_approved",
+            RequestState::Delegated,
+        ),
+        ("#needs-fix", "request_requeued", RequestState::Needs),
+    ] {
+        std::fs::write(&file, format!("Mend it {tag}\nBreak it #needs-fix\n")).unwrap();
+        events.wait_for(event, &format!("a.md:1 says {tag}")).await;
+        assert_eq!(operator.get_request(&first).await.state, state);
+    }
+    let body = json!({ "response": "Not needed." });
+    operator.post(&first, "done", &body).await.unwrap();
+    wait_for_tag(&file, "#done-fix");
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_agent_takes_a_tag_from_its_prompt_and_the_file_follows() {
+    let script = "id=$(sed -n 's/^Request \\([^:]*\\):.*/\\1/p'); chorus request claim $id >/dev/null && read _ <GATE && \
+                  chorus request done $id 'Mended.' >/dev/null && echo assigned";
+    let notes = Notes::with_script(script);
+    let file = notes.write("a.md", "Mend it #next-fix\n");
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let request = wait_for_request(&operator, &mut events, "request_next", "a.md").await;
+    let task = start_handoff(&operator.client, "worker").await;
+    wait_for_tag(&file, "#claimed-fix");
+    notes.gate.let_one_through();
+    let handoff = wait_for_end(&operator.client, last_handoff_id(&task)).await;
+    assert_eq!(handoff.output.as_str(), "assigned");
+    wait_for_tag(&file, "#done-fix");
+    let done = operator.get_request(&request).await;
+    assert_eq!(done.response.unwrap().as_str(), "Mended.");
+    wait_until(|| read(&file).contains("by worker"));
     notes.assert_invariants();
 }
 

@@ -275,6 +275,10 @@ const INVARIANTS: &[(&str, &str)] = &[
           WHERE coalesce(t.master_number, t.number) IS NOT coalesce(o.master_number, o.number)",
     ),
     (
+        "an agent has claimed a request, and its hand-off has ended",
+        "SELECT q.id FROM requests q JOIN handoffs h ON h.number = q.claimant_number WHERE h.completed_at IS NOT NULL",
+    ),
+    (
         "the last transition of a request does not lead to its state",
         "SELECT id FROM requests q
           WHERE state IS NOT (SELECT to_state FROM request_transitions WHERE request_number = q.number

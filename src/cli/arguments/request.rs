@@ -67,6 +67,19 @@ pub(in crate::cli) enum RequestCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Take the approval of requests back while nobody works on them
+    ///
+    /// The requests return to `needs`. Needs the operator's token, which is in the data directory.
+    Withdraw {
+        /// Requests that are delegated or next
+        #[arg(required = true, value_name = "REQUEST")]
+        requests: Vec<RequestArgument>,
+        /// Reason, for the history; - reads standard input
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
     /// Claim a request and print the fencing token of the claim
     ///
     /// Pass the fencing token to `heartbeat`, `done` and `requeue` as --fencing: a later claim then makes these calls fail.

@@ -59,6 +59,16 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Complete a task, and record the reason in its history
+    Close {
+        /// Task to complete [default in a run: its own]
+        task: TaskArgument,
+        /// Reason; - reads standard input
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
     /// Set the plan of a task
     ///
     /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.

@@ -15,6 +15,7 @@ use super::input::{absolute, field, json_file, text_or_stdin, user};
 use super::ui::{Failure, Table, Ui};
 use crate::api::{
     Answer, ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput,
+    WithdrawInput,
 };
 use crate::client::{Client, Input, Reply, RequestList};
 use crate::domain::{
@@ -87,6 +88,22 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let client = server.client()?;
             for request in requests {
                 let reply = client.requests().leave_to_next(&request).await?;
+                moved(ui, &server, &reply)?;
+            }
+            Ok(())
+        }
+        RequestCommand::Withdraw {
+            requests,
+            reason,
+            server,
+        } => {
+            let reason = reason.map(text_or_stdin).transpose()?;
+            let client = server.client()?;
+            for request in requests {
+                let input = WithdrawInput {
+                    reason: reason.clone(),
+                };
+                let reply = client.requests().withdraw(&request, &input).await?;
                 moved(ui, &server, &reply)?;
             }
             Ok(())

@@ -9,6 +9,7 @@ mod show;
 mod tree;
 
 use super::arguments::{ServerArguments, TaskCommand};
+use super::input::text_or_stdin;
 use super::ui::{Failure, Ui};
 use crate::api::StatusInput;
 use crate::client::Reply;
@@ -46,7 +47,22 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             let status = Status::new(status.into(), message.map(Text::lossy)).ok_or_else(|| {
                 Failure::new("status: only the status `failed` may have a message")
             })?;
-            let input = StatusInput { status };
+            let input = StatusInput {
+                status,
+                reason: None,
+            };
+            let reply = server.client()?.tasks().set_status(&task, &input).await?;
+            done(ui, &server, &reply)
+        }
+        TaskCommand::Close {
+            task,
+            reason,
+            server,
+        } => {
+            let input = StatusInput {
+                status: Status::Completed,
+                reason: Some(text_or_stdin(reason)?),
+            };
             let reply = server.client()?.tasks().set_status(&task, &input).await?;
             done(ui, &server, &reply)
         }

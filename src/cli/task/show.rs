@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::tree::status;
+use crate::api::Answer;
 use crate::cli::arguments::ServerArguments;
 use crate::cli::ui::{Failure, Ui, duration, excerpt, one_line, outcome, printable, time, usage};
 use crate::cli::wait::without_answer;
 use crate::client::Client;
 use crate::domain::{
-    ChainEntry, Correspondent, DependencyOutcome, Needs, Run, Skill, Source, Task, UsageSum,
+    ChainEntry, Correspondent, DependencyOutcome, Needs, Run, Skill, Source, Task, Text, UsageSum,
 };
 use crate::words::counted;
 
@@ -31,6 +32,11 @@ pub(super) async fn run(
         Vec::new()
     };
     let mut lines = head(&task, &used);
+    if task.status.is_ended()
+        && let Some(reason) = reason_of_status(&client, &task).await?
+    {
+        lines.insert(2, format!("reason     {}", one_line(reason.as_str())));
+    }
     lines.extend(if full {
         all_needs(&task)
     } else {
@@ -93,6 +99,25 @@ fn head(task: &Task, used: &UsageSum) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Finds the reason that was stated for the present status.
+async fn reason_of_status(client: &Client, task: &Task) -> Result<Option<Text>, Failure> {
+    let (mut reason, mut after) = (None, None);
+    loop {
+        let tasks = client.tasks();
+        let page = tasks.history(task.id.as_str(), after.as_deref()).await?;
+        let Answer { data, meta } = page.answer()?;
+        for mut event in data.events {
+            if event.event_type.as_str() == "status_changed" {
+                reason = event.data.remove("reason");
+            }
+        }
+        after = meta.next;
+        if after.is_none() {
+            return Ok(reason);
+        }
+    }
 }
 
 /// Formats the door of a task, and its creator if there is a name.

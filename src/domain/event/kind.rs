@@ -15,12 +15,21 @@ pub enum EventKind {
     StatusChanged {
         from: StatusName,
         to: StatusName,
+        /// The reason that the caller stated.
+        reason: Option<Text>,
     },
     PlanningUpdated,
     /// The needs of a task changed.
     TaskUpdated {
         /// The names of the changed fields.
         changed: Vec<&'static str>,
+    },
+    /// The context of an ended task changed, and was passed on again.
+    ContextPassed {
+        /// The dependants that have the change now.
+        to: Vec<TaskId>,
+        /// The dependants that had already started, and did not get the change.
+        started: Vec<TaskId>,
     },
     /// All dependencies of a task are met.
     TaskReady {

@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 
 use super::event::EventType;
 use super::kind::{AgentEvent, EventKind, ToolChange};
-use crate::domain::{Correspondent, Kind, MailId, Merge, Outcome, RequestState, Text, Transition};
+use crate::domain::{
+    Correspondent, Kind, MailId, Merge, Outcome, RequestState, TaskId, Text, Transition,
+};
+
+/// The most ids of tasks that one event names.
+const MOST_IDS: usize = 20;
 
 impl EventKind {
     /// Returns the type of the event and its details, which are all strings.
@@ -15,14 +20,19 @@ impl EventKind {
                 "task_created",
                 vec![("description", description.into_string())],
             ),
-            Self::StatusChanged { from, to } => (
-                "status_changed",
-                vec![("from", from.as_str().into()), ("to", to.as_str().into())],
-            ),
+            Self::StatusChanged { from, to, reason } => {
+                let mut data = vec![("from", from.as_str().into()), ("to", to.as_str().into())];
+                data.extend(reason.map(|reason| ("reason", reason.into_string())));
+                ("status_changed", data)
+            }
             Self::PlanningUpdated => ("planning_updated", vec![]),
             Self::TaskUpdated { changed } => {
                 ("task_updated", vec![("changed", changed.join(", "))])
             }
+            Self::ContextPassed { to, started } => (
+                "context_passed",
+                vec![("to", first_ids(&to)), ("started", first_ids(&started))],
+            ),
             Self::TaskReady { agent_role } => (
                 "task_ready",
                 agent_role
@@ -330,6 +340,14 @@ fn request_moved(moved: Transition) -> (&'static str, Vec<(&'static str, String)
     data.extend(moved.from.map(|from| ("from", from.as_str().to_owned())));
     data.extend(moved.reason.map(|reason| ("reason", reason.into_string())));
     (event_type, data)
+}
+
+/// Lists the first ids, and counts the others: a task may have thousands of dependants.
+fn first_ids(ids: &[TaskId]) -> String {
+    let (named, others) = ids.split_at(ids.len().min(MOST_IDS));
+    let mut words: Vec<_> = named.iter().map(ToString::to_string).collect();
+    words.extend((!others.is_empty()).then(|| format!("and {} more", others.len())));
+    words.join(", ")
 }
 
 fn of_mail(id: &MailId, recipient: &Correspondent) -> Vec<(&'static str, String)> {

@@ -35,7 +35,12 @@ pub struct Report {
     #[schema(value_type = Option<Value>)]
     pub details: Option<Value>,
     /// Keys to add to the `agentContext` of the task, for the next agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "agent_context",
+        deserialize_with = "agent_context::optional_in_either_spelling",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub agent_context: Option<Map<String, Value>>,
 }
@@ -89,6 +94,7 @@ impl Report {
             Some(other) => other.to_string(),
         };
         let context = written.remove("agentContext");
+        let context = context.or_else(|| written.remove("agent_context"));
         Some(Self {
             result: ReportResult::parse(&result)?,
             summary: Text::lossy(summary),
@@ -96,7 +102,7 @@ impl Report {
                 .remove("details")
                 .filter(|details| !details.is_null()),
             agent_context: context.and_then(|context| match context {
-                Value::Object(context) => Some(context),
+                Value::Object(context) => agent_context::canonical(context).ok(),
                 _ => None,
             }),
         })

@@ -114,11 +114,12 @@ impl Transition {
 
     /// Whether the state machine allows the transition. A file may set any state.
     fn is_possible(&self) -> bool {
-        const MOVES: [RequestMove; 6] = [
+        const MOVES: [RequestMove; 7] = [
             RequestMove::Approve,
             RequestMove::Next,
             RequestMove::Claim,
             RequestMove::Finish,
+            RequestMove::Withdraw,
             RequestMove::Requeue,
             RequestMove::Retry,
         ];

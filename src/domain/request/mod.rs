@@ -4,6 +4,7 @@ mod check;
 mod dispatch;
 mod kind;
 mod kind_rule;
+mod offer;
 mod overview;
 mod query;
 mod recovery;

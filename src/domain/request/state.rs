@@ -28,6 +28,8 @@ pub enum RequestMove {
     Next,
     Claim,
     Finish,
+    /// Take the approval back; the operator decides again.
+    Withdraw,
     /// End the claim; the operator decides again.
     Requeue,
     /// End the claim; the dispatcher tries again.
@@ -47,8 +49,18 @@ impl RequestState {
             (Self::Delegated | Self::Next, RequestMove::Claim)
             | (Self::Claimed, RequestMove::Heartbeat) => Some(Self::Claimed),
             (Self::Claimed | Self::Needs, RequestMove::Finish) => Some(Self::Done),
-            (Self::Claimed, RequestMove::Requeue) => Some(Self::Needs),
+            (Self::Delegated | Self::Next, RequestMove::Withdraw)
+            | (Self::Claimed, RequestMove::Requeue) => Some(Self::Needs),
             _ => None,
+        }
+    }
+
+    /// Returns whether the step is legal although the tag of the request was removed from its file: only steps towards an end are.
+    pub const fn allows_untagged(self, step: RequestMove) -> bool {
+        match self {
+            Self::Claimed | Self::Done => true,
+            Self::Needs => matches!(step, RequestMove::Finish | RequestMove::Withdraw),
+            Self::Delegated | Self::Next => matches!(step, RequestMove::Withdraw),
         }
     }
 
@@ -112,7 +124,7 @@ impl Actor {
 
 #[cfg(test)]
 mod tests {
-    use super::RequestMove::{Approve, Claim, Finish, Heartbeat, Next, Requeue, Retry};
+    use super::RequestMove::{Approve, Claim, Finish, Heartbeat, Next, Requeue, Retry, Withdraw};
     use super::*;
 
     #[test]
@@ -124,19 +136,42 @@ mod tests {
             (S::Needs, Finish, S::Done),
             (S::Delegated, Claim, S::Claimed),
             (S::Next, Claim, S::Claimed),
+            (S::Delegated, Withdraw, S::Needs),
+            (S::Next, Withdraw, S::Needs),
             (S::Claimed, Finish, S::Done),
             (S::Claimed, Requeue, S::Needs),
             (S::Claimed, Retry, S::Delegated),
             (S::Claimed, Heartbeat, S::Claimed),
         ];
         for state in S::ALL {
-            for step in [Approve, Next, Claim, Finish, Requeue, Retry, Heartbeat] {
+            for step in [
+                Approve, Next, Claim, Finish, Withdraw, Requeue, Retry, Heartbeat,
+            ] {
                 let expected = legal
                     .iter()
                     .find(|(from, by, _)| (*from, *by) == (state, step))
                     .map(|(_, _, to)| *to);
                 assert_eq!(state.transition(step), expected, "{state:?} {step:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_request_without_its_tag_can_only_end() {
+        use RequestState as S;
+        for (state, step, expected) in [
+            (S::Needs, Approve, false),
+            (S::Needs, Next, false),
+            (S::Needs, Finish, true),
+            (S::Delegated, Claim, false),
+            (S::Delegated, Finish, false),
+            (S::Delegated, Withdraw, true),
+            (S::Next, Claim, false),
+            (S::Next, Withdraw, true),
+            (S::Claimed, Finish, true),
+            (S::Claimed, Requeue, true),
+        ] {
+            assert_eq!(state.allows_untagged(step), expected, "{state:?} {step:?}");
         }
     }
 

@@ -34,6 +34,7 @@ pub struct NeedsChange {
     /// The role of the agent; null for none. The router ignores tasks without a role.
     #[serde(
         default,
+        alias = "agent_role",
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
@@ -42,6 +43,7 @@ pub struct NeedsChange {
     /// The wanted skills; an agent qualifies with at least one of them.
     #[serde(
         default,
+        alias = "specialist_tags",
         deserialize_with = "present_distinct",
         skip_serializing_if = "Option::is_none"
     )]
@@ -50,6 +52,7 @@ pub struct NeedsChange {
     /// The estimated duration in minutes.
     #[serde(
         default,
+        alias = "estimated_duration",
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
@@ -72,18 +75,21 @@ pub struct NeedsChange {
     #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>, max_items = 100)]
     pub depends_on: Option<Vec<Dependency>>,
     /// Information from earlier agents: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`,
-    /// `attempts` and free keys.
+    /// `attempts` and free keys. Documented keys may also be written in `snake_case`.
     #[serde(
         default,
-        deserialize_with = "present",
+        alias = "agent_context",
+        deserialize_with = "agent_context::present_in_either_spelling",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub agent_context: Option<Map<String, Value>>,
-    /// Instructions for the next agent: `nextRole`, `testCommand`, `expectedDuration`, `notes` and free keys.
+    /// Instructions for the next agent: `nextRole`, `testCommand`, `expectedDuration`, `notes` and free keys. Documented keys
+    /// may also be written in `snake_case`.
     #[serde(
         default,
-        deserialize_with = "present",
+        alias = "handoff_instructions",
+        deserialize_with = "agent_context::present_in_either_spelling",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
@@ -129,6 +135,10 @@ impl NeedsChange {
 fn merged(before: &Map<String, Value>, change: Map<String, Value>) -> Map<String, Value> {
     let mut after = before.clone();
     for (key, value) in change {
+        // An older object may have the key in its other spelling.
+        if let Some(other) = agent_context::other_spelling(&key) {
+            after.shift_remove(&other);
+        }
         if value.is_null() {
             after.shift_remove(&key);
         } else {

@@ -1,8 +1,8 @@
-//! Approving requests.
+//! Approving requests, and taking approvals back.
 
 use std::collections::HashSet;
 
-use crate::domain::{Actor, Refusal, Request, RequestId, RequestMove, RequestState};
+use crate::domain::{Actor, Refusal, Request, RequestId, RequestMove, RequestState, Text};
 use crate::ledger::rights;
 use crate::store::tables::requests::StoredRequest;
 use crate::store::{Result, StoreError, Tx, View};
@@ -45,6 +45,18 @@ pub fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Req
 pub fn leave_to_next(tx: &mut Tx<'_>, id: &RequestId, by: &Actor) -> Result<Request> {
     let (stored, to) = check_approval(tx, id, RequestMove::Next, by)?;
     carry_out(tx, stored, to, by)
+}
+
+/// Takes the approval of a request back while nobody works on it; the operator decides again.
+pub fn withdraw(
+    tx: &mut Tx<'_>,
+    id: &RequestId,
+    by: &Actor,
+    reason: Option<&Text>,
+) -> Result<Request> {
+    let (mut stored, to) = check_approval(tx, id, RequestMove::Withdraw, by)?;
+    transition(tx, &mut stored, to, by, reason.cloned())?;
+    Ok(stored.request)
 }
 
 fn check_approval(

@@ -3,8 +3,9 @@
 use crate::domain::{
     Actor, AgentName, Lease, Refusal, Request, RequestId, RequestMove, RequestState, Timestamp,
 };
+use crate::ledger::handoff::CallingRun;
 use crate::ledger::rights;
-use crate::store::tables::requests::StoredRequest;
+use crate::store::tables::requests::{Claimant, StoredRequest};
 use crate::store::{Result, Tx};
 
 use super::find::load;
@@ -29,19 +30,25 @@ pub struct Heartbeat {
     pub by: Actor,
 }
 
-/// Claims a request. Of concurrent claims, one wins.
+/// Claims a request. Of concurrent claims, one wins. The claim of a run lasts until the hand-off of the run ends.
 pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRequest) -> Result<Request> {
     let mut stored = load(tx, &claim.id)?;
     let to = check_step(&stored.request, RequestMove::Claim)?;
     let until = add_millis(tx.now, claim.lease_millis);
     assign(&mut stored, claim.agent.clone(), until);
+    if let Actor::Run(run) = &claim.by {
+        stored.claimant = Some(Claimant {
+            number: CallingRun::load(tx, run)?.number,
+            handoff_id: run.handoff_id.clone(),
+        });
+    }
     transition(tx, &mut stored, to, &claim.by, None)?;
     Ok(stored.request)
 }
 
 pub fn heartbeat(tx: &Tx<'_>, beat: &Heartbeat) -> Result<Request> {
     let mut stored = load(tx, &beat.id)?;
-    check_claim(&stored.request, beat.fencing, &beat.by)?;
+    check_claim(&stored, beat.fencing, &beat.by)?;
     let Some(lease) = &mut stored.request.lease else {
         return Err(Refusal::WrongState {
             id: beat.id.clone(),
@@ -74,7 +81,8 @@ pub(super) fn add_millis(now: Timestamp, millis: i64) -> Timestamp {
 }
 
 /// Refuses a caller that does not hold the claim.
-pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -> Result<()> {
+pub(super) fn check_claim(stored: &StoredRequest, fencing: Option<u32>, by: &Actor) -> Result<()> {
+    let request = &stored.request;
     if let Some(shown) = fencing
         && request.state != RequestState::Done
         && (shown != request.attempts || request.state != RequestState::Claimed)
@@ -87,5 +95,7 @@ pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -
         }
         .into());
     }
-    Ok(rights::may_speak_of_claim(by, request)?)
+    let claimant = stored.claimant.as_ref();
+    let claimant = claimant.map(|claimant| &claimant.handoff_id);
+    Ok(rights::may_speak_of_claim(by, request, claimant)?)
 }

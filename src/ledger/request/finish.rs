@@ -2,18 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{
-    Actor, AfterFailure, Outcome, Recovery, Request, RequestId, RequestMove, RequestState, RunId,
-    Text,
-};
+use crate::domain::{Actor, Outcome, Request, RequestId, RequestMove, RequestState, RunId, Text};
 use crate::ledger::{handoff, rights};
-use crate::store::tables::{handoffs, request_recoveries, requests};
+use crate::store::tables::{handoffs, request_tags, requests};
 use crate::store::{Result, Tx, View};
-use crate::words;
 
 use super::claim::check_claim;
 use super::find::{get, load};
-use super::recover::find_last_run;
+use super::recover::give_back;
 use super::transition::{check_step, transition};
 
 /// The end of a claim, or of a request that was never claimed.
@@ -37,7 +33,7 @@ pub struct EndedClaim {
 /// Finishes a request. The last request of a hand-off also ends the hand-off, unless its own run finishes the request.
 pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let mut stored = load(tx, &end.id)?;
-    check_claim(&stored.request, end.fencing, &end.by)?;
+    check_claim(&stored, end.fencing, &end.by)?;
     let to = check_step(&stored.request, RequestMove::Finish)?;
     if stored.request.state == RequestState::Needs {
         rights::may_approve(&end.by)?;
@@ -46,6 +42,10 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let by = acting_as(&stored.request, end);
     stored.request.response = Some(end.text.clone());
     transition(tx, &mut stored, to, &by, None)?;
+    if handoff_number.is_none() && stored.request.withdrawn_at.is_some() {
+        // The same tag may return as new work.
+        request_tags::delete(tx, stored.number)?;
+    }
     let unwanted = match handoff_number {
         Some(number)
             if !is_own_run(tx, &end.by, number)? && !requests::has_of_handoff(tx, number)? =>
@@ -62,19 +62,11 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
 
 /// Re-queues a request for the operator to decide on. Its hand-off ends too, unless its own run re-queues the request.
 pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
-    let mut stored = load(tx, &end.id)?;
-    check_claim(&stored.request, end.fencing, &end.by)?;
-    let to = check_step(&stored.request, RequestMove::Requeue)?;
+    let stored = load(tx, &end.id)?;
+    check_claim(&stored, end.fencing, &end.by)?;
     let handoff_number = stored.handoff_number;
-    let recovery = Recovery {
-        date: tx.now,
-        reason: end.text.clone(),
-        earlier_run: find_last_run(tx, &stored.request)?,
-        action: words::recovery_action(AfterFailure::LEFT_TO_OPERATOR, stored.request.attempts),
-    };
     let by = acting_as(&stored.request, end);
-    request_recoveries::insert(tx, stored.number, &recovery)?;
-    transition(tx, &mut stored, to, &by, Some(end.text.clone()))?;
+    give_back(tx, stored, &by, &end.text)?;
     let unwanted = match handoff_number {
         Some(number) if !is_own_run(tx, &end.by, number)? => {
             handoff::end_by_number(tx, number, Outcome::Cancelled, &end.text)?

@@ -4,8 +4,9 @@ use crate::domain::{Actor, Door, Outcome, RequestMove, Text};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{request_tags, requests};
 use crate::store::{Result, Tx};
+use crate::words;
 
-use super::recover::recover;
+use super::recover::{give_back, recover};
 use super::transition::{check_step, transition};
 
 /// Finishes the requests of a hand-off with its output, or recovers them if it did not complete. Returns whether the task is
@@ -37,4 +38,14 @@ pub fn handoff_ended(
         }
     }
     Ok(outcome == Outcome::Completed && !requests::has_open_of_task(tx, on.number)?)
+}
+
+/// Re-queues the requests that the agent of an ended hand-off claimed beside its own work and did not finish.
+pub fn give_back_claims(tx: &mut Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<()> {
+    for stored in requests::claimed_by(tx, handoff_number)? {
+        let holder = stored.request.lease.as_ref();
+        let reason = words::claim_left(holder.map(|lease| &lease.agent), outcome);
+        give_back(tx, stored, &Actor::Dispatcher, &reason)?;
+    }
+    Ok(())
 }

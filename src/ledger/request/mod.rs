@@ -16,11 +16,12 @@ mod job_start;
 mod jobs;
 pub mod kind_rules;
 mod leases;
+mod offer;
 mod overview;
 mod recover;
 mod transition;
 
-pub use approve::{approve, leave_to_next};
+pub use approve::{approve, leave_to_next, withdraw};
 pub use claim::{ClaimRequest, Heartbeat, claim, heartbeat};
 pub use create::create;
 pub use dispatch::{Dispatch, dispatch, due, next_to_dispatch};
@@ -30,9 +31,10 @@ pub use files::{
 };
 pub use find::{exists, get, list, load};
 pub use finish::{EndClaim, EndedClaim, finish, requeue};
-pub use handoff_end::handoff_ended;
+pub use handoff_end::{give_back_claims, handoff_ended};
 pub use import::{ImportedRequest, import};
 pub use job_start::{find_job_start, record_job_start, starts_job};
 pub use jobs::{end_job, find_job, list_jobs};
 pub use leases::{expire_leases, renew_leases};
+pub use offer::{Offer, offer};
 pub use overview::{Overview, overview};

@@ -1,6 +1,6 @@
 //! Recovering a request whose claim has failed.
 
-use crate::domain::{Actor, AfterFailure, Outcome, Recovery, Request, RunId, Text};
+use crate::domain::{Actor, AfterFailure, Outcome, Recovery, RequestMove, RunId, Text};
 use crate::store::tables::requests::StoredRequest;
 use crate::store::tables::{dispatch_routes, request_recoveries, runs};
 use crate::store::{Result, Tx, View};
@@ -27,7 +27,7 @@ pub(super) fn recover(
     let recovery = Recovery {
         date: tx.now,
         reason: reason.clone(),
-        earlier_run: find_last_run(tx, request)?,
+        earlier_run: find_last_run(tx, &stored)?,
         action: words::recovery_action(after, request.attempts),
     };
     request_recoveries::insert(tx, stored.number, &recovery)?;
@@ -35,9 +35,29 @@ pub(super) fn recover(
     transition(tx, &mut stored, to, &Actor::Dispatcher, Some(reason))
 }
 
-/// Finds the last run of a request's hand-off.
-pub(super) fn find_last_run(view: &View<'_>, request: &Request) -> Result<Option<RunId>> {
-    match &request.handoff_id {
+/// Re-queues a claimed request for the operator to decide on.
+pub(super) fn give_back(
+    tx: &mut Tx<'_>,
+    mut stored: StoredRequest,
+    by: &Actor,
+    reason: &Text,
+) -> Result<()> {
+    let to = check_step(&stored.request, RequestMove::Requeue)?;
+    let recovery = Recovery {
+        date: tx.now,
+        reason: reason.clone(),
+        earlier_run: find_last_run(tx, &stored)?,
+        action: words::recovery_action(AfterFailure::LEFT_TO_OPERATOR, stored.request.attempts),
+    };
+    request_recoveries::insert(tx, stored.number, &recovery)?;
+    transition(tx, &mut stored, to, by, Some(reason.clone()))
+}
+
+/// Finds the last run of the hand-off that works on a request, or whose agent claimed it.
+pub(super) fn find_last_run(view: &View<'_>, stored: &StoredRequest) -> Result<Option<RunId>> {
+    let claimant = stored.claimant.as_ref();
+    let claimant = claimant.map(|claimant| &claimant.handoff_id);
+    match stored.request.handoff_id.as_ref().or(claimant) {
         Some(id) => runs::find_last(view, id),
         None => Ok(None),
     }

@@ -10,8 +10,7 @@ use crate::store::{Result, Tx};
 
 /// Returns the state after a step, or refuses the step.
 pub(super) fn check_step(request: &Request, step: RequestMove) -> Result<RequestState> {
-    // Work on a withdrawn request may still end.
-    if request.withdrawn_at.is_some() && request.state != RequestState::Claimed {
+    if request.withdrawn_at.is_some() && !request.state.allows_untagged(step) {
         return Err(Refusal::Withdrawn(request.id.clone()).into());
     }
     request.state.transition(step).ok_or_else(|| {
@@ -40,6 +39,7 @@ pub(super) fn transition(
         request.lease = None;
         request.handoff_id = None;
         stored.handoff_number = None;
+        stored.claimant = None;
     }
     if to != RequestState::Done {
         request.response = None;

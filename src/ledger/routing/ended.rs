@@ -5,7 +5,7 @@ use crate::domain::{
     agent_context,
 };
 use crate::ledger::handoff::{Closed, Ending};
-use crate::ledger::increment;
+use crate::ledger::{increment, task};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{reports, runs, task_routing};
 use crate::store::{Result, Tx};
@@ -116,14 +116,16 @@ fn finish(
     output: &Text,
 ) -> Result<Option<Status>> {
     let is_context_own = task_routing::is_context_own(tx, on.number)?;
+    let before = std::mem::take(&mut on.task.needs.agent_context);
     on.task.needs.agent_context = agent_context::after_handoff(
-        &on.task.needs.agent_context,
+        &before,
         agent_name,
         on.task.needs.agent_role.as_ref(),
         report,
         (!is_context_own).then_some(output),
     );
     task_routing::update_agent_context(tx, on.number, &on.task.needs.agent_context)?;
+    task::follow_context(tx, on, &before)?;
     match report.map(|report| (report.result, report.summary_or_result())) {
         None | Some((ReportResult::Passed, _)) => Ok(Some(Status::Completed)),
         Some((ReportResult::Failed, message)) => Ok(Some(Status::Failed { message })),

@@ -20,11 +20,13 @@ pub fn give_report(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
     rights::may_report_on(&give.caller, &on.task)?;
     reports::insert(tx, caller.number, &give.report)?;
     if let Some(context) = &give.report.agent_context {
+        let before = on.task.needs.agent_context.clone();
         on.task.needs.agent_context.extend(context.clone());
         task_routing::update_agent_context(tx, on.number, &on.task.needs.agent_context)?;
         if context.contains_key("workCompleted") {
             task_routing::mark_context_own(tx, on.number)?;
         }
+        task::follow_context(tx, &on, &before)?;
     }
     let reported = EventKind::Reported {
         agent_name: give.caller.agent_name.clone(),

@@ -1,6 +1,7 @@
 //! The briefing of an agent: everything beside its task and its prompt.
 
 use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, Tool};
+use crate::ledger::request::Offer;
 use crate::ledger::{agent, mail, request, task, tool};
 use crate::store::tables::earlier_results::{self, EarlierResult};
 use crate::store::tables::runs::{self, RunOfSession};
@@ -40,6 +41,8 @@ pub struct Briefing {
     pub mail: Vec<Mail>,
     /// The number of omitted older mails.
     pub older_mail: usize,
+    /// The requests that the agent may claim beside its own work.
+    pub offer: Offer,
     /// The runs of the session that the agent resumes, newest first.
     pub resumed: Vec<RunOfSession>,
 }
@@ -86,6 +89,9 @@ pub fn briefing(view: &View<'_>, claimed: &ClaimedRun) -> Result<Briefing> {
     results.truncate(MOST_RESULTS as usize);
     results.reverse();
     let (mail, older_mail) = mail::list_pending(view, &run.agent_name, MOST_MAIL)?;
+    let agent = claimed.agent.as_ref().filter(|_| !claimed.starts_job());
+    let offer = agent.map(|agent| request::offer(view, agent)).transpose()?;
+    let offer = offer.unwrap_or_default();
     Ok(Briefing {
         agents: agent::list(view)?,
         kinds: request::kind_rules::list_kinds(view)?,
@@ -97,6 +103,7 @@ pub fn briefing(view: &View<'_>, claimed: &ClaimedRun) -> Result<Briefing> {
         has_more_conversation,
         mail,
         older_mail,
+        offer,
         resumed,
     })
 }

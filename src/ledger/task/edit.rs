@@ -53,6 +53,7 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     }
     task_routing::update_needs(tx, on.number, &on.task.needs)?;
     history::record(tx, on.on(), None, EventKind::TaskUpdated { changed })?;
+    readiness::follow_context(tx, &on, &before.agent_context)?;
     readiness::announce(tx, on.on())?;
     Ok(on.task)
 }

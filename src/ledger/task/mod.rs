@@ -20,6 +20,6 @@ pub use find::{exists, find_workspace, get, history, keys, load, number};
 pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
 pub use queue::{DeliveredQueue, deliver_queue, queue, queue_message, return_queue};
-pub use readiness::follow_status;
-pub use status::set_status;
+pub use readiness::{follow_context, follow_status};
+pub use status::{SetStatus, set_status};
 pub use tree::{is_settled, tree};

@@ -39,12 +39,47 @@ fn release_dependants(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
 
 fn pass_context(tx: &mut Tx<'_>, from: &StoredTask, to: &TaskId) -> Result<()> {
     let mut to = load(tx, to)?;
-    let excerpt = context_excerpt(tx, from, to.task.part.as_ref());
+    let context = &from.task.needs.agent_context;
+    let excerpt = context_excerpt(tx, &from.task.id, context, to.task.part.as_ref());
     if !excerpt.is_empty() {
         to.task.needs.agent_context.extend(excerpt);
         task_routing::update_agent_context(tx, to.number, &to.task.needs.agent_context)?;
     }
     announce(tx, to.on())
+}
+
+/// Passes a context that changed after its task ended on to the dependants. Those that have started keep what they began with, and
+/// the event names them.
+pub fn follow_context(tx: &mut Tx<'_>, on: &StoredTask, before: &Map<String, Value>) -> Result<()> {
+    if !on.task.status.is_ended() || on.task.needs.agent_context == *before {
+        return Ok(());
+    }
+    let (mut to, mut started) = (Vec::new(), Vec::new());
+    let status = on.task.status.name();
+    for id in task_dependencies::met_by(tx, on.number, status)? {
+        let mut dependant = load(tx, &id)?;
+        if dependant.task.status != Status::Pending || !dependant.task.agent_chain().is_empty() {
+            started.push(id);
+            continue;
+        }
+        let part = dependant.task.part.as_ref();
+        let passed = context_excerpt(tx, &on.task.id, before, part);
+        let now = context_excerpt(tx, &on.task.id, &on.task.needs.agent_context, part);
+        let own = &dependant.task.needs.agent_context;
+        let followed = agent_context::follow(own, &passed, &now);
+        if followed != *own {
+            task_routing::update_agent_context(tx, dependant.number, &followed)?;
+            dependant.task.needs.agent_context = followed;
+            let changed = vec!["agentContext"];
+            let updated = EventKind::TaskUpdated { changed };
+            history::record(tx, dependant.on(), None, updated)?;
+        }
+        to.push(id);
+    }
+    if to.is_empty() && started.is_empty() {
+        return Ok(());
+    }
+    history::record(tx, on.on(), None, EventKind::ContextPassed { to, started })
 }
 
 /// Merges the context of dependencies that are already met into a task. The caller writes the row.
@@ -61,7 +96,8 @@ pub fn merge_context_of_dependencies(
     for dependency in new {
         let from = load(view, &dependency.task_id)?;
         if dependency.outcome.is_met_by(from.task.status.name()) {
-            let excerpt = context_excerpt(view, &from, to.task.part.as_ref());
+            let context = &from.task.needs.agent_context;
+            let excerpt = context_excerpt(view, &from.task.id, context, to.task.part.as_ref());
             to.task.needs.agent_context.extend(excerpt);
         }
     }
@@ -71,10 +107,11 @@ pub fn merge_context_of_dependencies(
 /// Returns the bounded context of a task, as another task gets it.
 fn context_excerpt(
     view: &View<'_>,
-    from: &StoredTask,
+    from: &TaskId,
+    context: &Map<String, Value>,
     to: Option<&IncrementPart>,
 ) -> Map<String, Value> {
-    let mut context = from.task.needs.agent_context.clone();
+    let mut context = context.clone();
     if context.is_empty() {
         return context;
     }
@@ -83,6 +120,6 @@ fn context_excerpt(
         context.insert("attempts".to_owned(), attempts.into());
     }
     agent_context::excerpt(&context, view.rules.carried_bytes, |cut| {
-        words::context_cut(cut, &from.task.id)
+        words::context_cut(cut, from)
     })
 }

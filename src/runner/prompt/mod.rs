@@ -1,13 +1,14 @@
 //! The prompt of a run.
 //!
 //! Its parts, in order: the agent's spec, the commands and agents at hand, the task with its plan and files, context and instructions of
-//! the hand-off, final messages of earlier agents on the work, the conversation, mail, queued messages, and the assignment itself. Each
-//! part has a byte budget. A part over its budget is truncated and names the command that shows all of it. An agent that resumes its
+//! the hand-off, final messages of earlier agents on the work, the conversation, mail, queued messages, requests to claim, and the
+//! assignment itself. Each part has a byte budget. A part over its budget is truncated and names the command that shows all of it. An agent that resumes its
 //! session is told only [what is new](mod@resumed).
 //!
 //! Chorus alone writes headings: the text of people and agents is [quoted](mod@quote), except for the assignment, which is the last part.
 
 mod earlier;
+mod offered;
 mod quote;
 mod resumed;
 mod task_part;
@@ -60,6 +61,7 @@ pub(super) fn compose(
     }
     text.push_str(&mail.text);
     earlier::queue(&mut text, run, queue);
+    offered::offered(&mut text, &briefing.offer);
     assignment(&mut text, run);
     text
 }

@@ -116,6 +116,20 @@ pub fn released_by(view: &View<'_>, task_number: i64, status: StatusName) -> Res
     )
 }
 
+/// Lists the tasks whose dependency on a task is met by its status, whatever their own status is.
+pub fn met_by(view: &View<'_>, task_number: i64, status: StatusName) -> Result<Vec<TaskId>> {
+    view.rows(
+        sql!(
+            "SELECT t.id FROM task_dependencies d
+               JOIN tasks t ON t.number = d.task_number
+              WHERE d.depends_on_number = $1 AND (d.outcome = 'any' OR d.outcome = $2)
+              ORDER BY t.number"
+        ),
+        params![task_number, status],
+        |row| row.get(0),
+    )
+}
+
 columns! {
     /// A dependency, with the status of its target.
     pub struct DependencyStatus {

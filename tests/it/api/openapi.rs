@@ -31,6 +31,7 @@ const VERBS: [(&str, &[&str]); 5] = [
             "raise",
             "renew",
             "requeue",
+            "withdraw",
             "resolve",
             "retry",
             "route",

@@ -26,7 +26,7 @@ enum Allowed {
 use Allowed::{Everybody, Operator, OperatorAndOwnRun, Run};
 
 /// The decision for each operation. A new operation needs a line here.
-const DECISIONS: [(&str, Allowed); 39] = [
+const DECISIONS: [(&str, Allowed); 40] = [
     ("acknowledge_mail", Everybody),
     ("announce_capabilities", OperatorAndOwnRun),
     ("approve_request", Operator),
@@ -66,6 +66,7 @@ const DECISIONS: [(&str, Allowed); 39] = [
     ("start_handoff", Everybody),
     ("start_session_handoff", Everybody),
     ("submit_report", Run),
+    ("withdraw_request", Operator),
 ];
 
 /// The kinds of callers, with the token that each sends and the process that the kernel names.

@@ -3,6 +3,7 @@
 mod agents;
 mod alert;
 mod backup;
+mod close;
 mod completions;
 mod doctor;
 mod exit_codes;

@@ -2,6 +2,7 @@
 
 mod inside;
 mod jobs;
+mod offers;
 mod order;
 mod recovery;
 mod torture;

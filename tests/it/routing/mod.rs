@@ -5,6 +5,7 @@ mod context;
 mod decisions;
 mod failures;
 mod increments;
+mod late_context;
 mod readiness;
 mod restart;
 

@@ -35,9 +35,11 @@ columns! {
         first_approval: Option<Timestamp> = text!("(", APPROVALS, " ORDER BY o.approved_at LIMIT 1)"),
         last_approval: Option<Timestamp> = text!("(", APPROVALS, " ORDER BY o.approved_at DESC LIMIT 1)"),
         lease: Option<Timestamp> =
-            "(SELECT min(lease_expires_at) FROM requests WHERE lease_expires_at IS NOT NULL AND handoff_number IS NULL)",
+            "(SELECT min(lease_expires_at) FROM requests
+               WHERE lease_expires_at IS NOT NULL AND handoff_number IS NULL AND claimant_number IS NULL)",
         kept_lease: Option<Timestamp> =
-            "(SELECT min(lease_expires_at) FROM requests WHERE handoff_number IS NOT NULL)",
+            "(SELECT min(lease_expires_at) FROM requests
+               WHERE lease_expires_at IS NOT NULL AND (handoff_number IS NOT NULL OR claimant_number IS NOT NULL))",
     }
 }
 

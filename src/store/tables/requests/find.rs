@@ -16,9 +16,18 @@ pub struct StoredRequest {
     pub number: i64,
     pub task_number: Option<i64>,
     pub handoff_number: Option<i64>,
+    /// The hand-off whose agent claimed the request beside its own work.
+    pub claimant: Option<Claimant>,
     /// Whether its hand-off only starts an external job.
     pub is_job: bool,
     pub request: Request,
+}
+
+/// A hand-off whose agent claimed a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    pub number: i64,
+    pub handoff_id: HandoffId,
 }
 
 packed! {
@@ -79,6 +88,8 @@ columns! {
         agent_workspace: Option<Text> = "r.agent_workspace",
         task_number: Option<i64> = "r.task_number",
         handoff_number: Option<i64> = "r.handoff_number",
+        claimant_number: Option<i64> = "r.claimant_number",
+        claimant_id: Option<HandoffId> = "(SELECT h.id FROM handoffs h WHERE h.number = r.claimant_number)",
         is_job: bool = "r.is_job",
     }
 }
@@ -123,10 +134,12 @@ impl From<RequestRow> for StoredRequest {
             job_id: row.job_id,
             agent_workspace: row.agent_workspace,
         };
+        let claimant = row.claimant_number.zip(row.claimant_id);
         Self {
             number: row.number,
             task_number: row.task_number,
             handoff_number: row.handoff_number,
+            claimant: claimant.map(|(number, handoff_id)| Claimant { number, handoff_id }),
             is_job: row.is_job,
             request,
         }
@@ -156,7 +169,7 @@ fn unpack_recoveries(mut packed: Vec<PackedRecovery>) -> Vec<Recovery> {
     packed.into_iter().map(recovery).collect()
 }
 
-fn from_row(row: &Row<'_>) -> Result<StoredRequest> {
+pub(super) fn from_row(row: &Row<'_>) -> Result<StoredRequest> {
     Ok(RequestRow::from_row(row)?.into())
 }
 
@@ -186,6 +199,12 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredReque
 pub fn of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<StoredRequest>> {
     const OF_HANDOFF: Statement<1> = sql!(SELECT, " WHERE r.handoff_number = $1 ORDER BY r.number");
     view.rows(OF_HANDOFF, params![handoff_number], from_row)
+}
+
+/// Lists the requests that the agent of a hand-off claimed beside its own work, in order.
+pub fn claimed_by(view: &View<'_>, handoff_number: i64) -> Result<Vec<StoredRequest>> {
+    const CLAIMED: Statement<1> = sql!(SELECT, " WHERE r.claimant_number = $1 ORDER BY r.number");
+    view.rows(CLAIMED, params![handoff_number], from_row)
 }
 
 /// Whether a hand-off has a request.

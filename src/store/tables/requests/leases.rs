@@ -9,6 +9,7 @@ pub fn list_expired(view: &View<'_>, now: Timestamp, limit: u32) -> Result<Vec<R
         sql!(
             "SELECT id FROM requests
               WHERE lease_expires_at IS NOT NULL AND lease_expires_at <= $1 AND handoff_number IS NULL
+                AND claimant_number IS NULL
               ORDER BY lease_expires_at LIMIT $2"
         ),
         params![now, limit],
@@ -16,10 +17,13 @@ pub fn list_expired(view: &View<'_>, now: Timestamp, limit: u32) -> Result<Vec<R
     )
 }
 
-/// Renews the leases of all hand-offs. Returns their number.
+/// Renews the leases of all open hand-offs. Returns their number.
 pub fn renew_leases(tx: &Tx<'_>, until: Timestamp) -> Result<usize> {
     tx.execute(
-        sql!("UPDATE requests SET lease_expires_at = $1 WHERE handoff_number IS NOT NULL"),
+        sql!(
+            "UPDATE requests SET lease_expires_at = $1
+              WHERE lease_expires_at IS NOT NULL AND (handoff_number IS NOT NULL OR claimant_number IS NOT NULL)"
+        ),
         params![until],
     )
 }

@@ -41,8 +41,8 @@ pub fn update(tx: &Tx<'_>, stored: &StoredRequest) -> Result<()> {
                                  withdrawn_at = $6, lease_agent = $7, lease_expires_at = $8, source_file = $9,
                                  source_line = $10, task_number = $11, handoff_number = $12, is_job = $13, job_id = $14,
                                  title = $15, body = $16, response = $17, priority = $18, effort = $19,
-                                 agent_workspace = $20
-              WHERE number = $21"
+                                 agent_workspace = $20, claimant_number = $21
+              WHERE number = $22"
         ),
         params![
             request.state,
@@ -65,6 +65,7 @@ pub fn update(tx: &Tx<'_>, stored: &StoredRequest) -> Result<()> {
             request.priority,
             request.effort,
             request.agent_workspace,
+            stored.claimant.as_ref().map(|claimant| claimant.number),
             stored.number,
         ],
     )?;

@@ -9,6 +9,7 @@ mod moves;
 mod operator;
 mod runs;
 mod waiting;
+mod withdraw;
 
 use std::time::Duration;
 

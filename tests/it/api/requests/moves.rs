@@ -9,10 +9,11 @@ use super::{STATES, act_as_operator, in_state, refusal, show, withdrawn};
 use crate::support::TestApp;
 
 /// Every action with its body.
-fn actions() -> [(&'static str, Value); 6] {
+fn actions() -> [(&'static str, Value); 7] {
     [
         ("approve", json!({})),
         ("next", json!({})),
+        ("withdraw", json!({ "reason": "Later" })),
         ("claim", json!({ "agent": "other" })),
         ("heartbeat", json!({})),
         ("done", json!({ "response": "Yes." })),
@@ -49,30 +50,35 @@ async fn every_action_in_every_state_succeeds_or_names_the_state() {
     assert_snapshot!(table, @"
     needs approve: delegated
     needs next: next
+    needs withdraw: 409 Request <id 1> cannot be withdrawn: its state is `needs`. It has no approval to take back
     needs claim: 409 Request <id 1> cannot be claimed: its state is `needs`. The operator must approve it first
     needs heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
     needs done: done
     needs requeue: 409 Request <id 1> cannot be re-queued: its state is `needs`. The operator must approve it first
     delegated approve: 409 Request <id 1> cannot be approved: its state is `delegated`. It is already approved
     delegated next: 409 Request <id 1> cannot be moved to `next`: its state is `delegated`. It is already approved
+    delegated withdraw: needs
     delegated claim: claimed
     delegated heartbeat: 409 Request <id 1> cannot be renewed: its state is `delegated`. Claim it first
-    delegated done: 409 Request <id 1> cannot be finished: its state is `delegated`. Claim it first
+    delegated done: 409 Request <id 1> cannot be finished: its state is `delegated`. Claim it first, or withdraw its approval
     delegated requeue: 409 Request <id 1> cannot be re-queued: its state is `delegated`. Claim it first
     next approve: 409 Request <id 1> cannot be approved: its state is `next`. It is already approved
     next next: 409 Request <id 1> cannot be moved to `next`: its state is `next`. It is already approved
+    next withdraw: needs
     next claim: claimed
     next heartbeat: 409 Request <id 1> cannot be renewed: its state is `next`. Claim it first
-    next done: 409 Request <id 1> cannot be finished: its state is `next`. Claim it first
+    next done: 409 Request <id 1> cannot be finished: its state is `next`. Claim it first, or withdraw its approval
     next requeue: 409 Request <id 1> cannot be re-queued: its state is `next`. Claim it first
     claimed approve: 409 Request <id 1> cannot be approved: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed next: 409 Request <id 1> cannot be moved to `next`: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
+    claimed withdraw: 409 Request <id 1> cannot be withdrawn: its state is `claimed` by worker. Work on it has begun; re-queue it to decide again
     claimed claim: 409 Request <id 1> cannot be claimed: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed heartbeat: claimed
     claimed done: done
     claimed requeue: needs
     done approve: 409 Request <id 1> cannot be approved: its state is `done`. Create a new request instead
     done next: 409 Request <id 1> cannot be moved to `next`: its state is `done`. Create a new request instead
+    done withdraw: 409 Request <id 1> cannot be withdrawn: its state is `done`. The work has already ended
     done claim: 409 Request <id 1> cannot be claimed: its state is `done`. Create a new request instead
     done heartbeat: 409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
     done done: 409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
@@ -85,7 +91,7 @@ async fn a_wrong_fencing_token_is_refused_in_every_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for state in STATES {
-        for (action, mut body) in actions().into_iter().skip(3) {
+        for (action, mut body) in actions().into_iter().skip(4) {
             let id = in_state(&app, state).await;
             let before = show(&app, &id).await;
             for shown in [0, 2, u32::MAX] {
@@ -123,7 +129,7 @@ async fn a_wrong_fencing_token_is_refused_in_every_state() {
 }
 
 #[tokio::test]
-async fn a_withdrawn_request_cannot_change_its_state() {
+async fn a_request_whose_tag_is_gone_can_only_be_closed() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for (action, body) in actions() {
@@ -131,17 +137,21 @@ async fn a_withdrawn_request_cannot_change_its_state() {
         let before = show(&app, &id).await;
         assert_eq!(before["withdrawnAt"], 1_767_225_600_000_i64);
         let reply = act_as_operator(&app, &id, action, body).await;
+        if action == "done" {
+            assert_eq!(reply.data()["state"], "done");
+            continue;
+        }
         assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
         writeln!(table, "{action}: {}", refusal(&reply)).unwrap();
         assert_eq!(show(&app, &id).await, before);
     }
     assert_snapshot!(table, @"
-    approve: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
-    next: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
-    claim: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    approve: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it
+    next: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it
+    withdraw: 409 Request <id 1> cannot be withdrawn: its state is `needs`. It has no approval to take back
+    claim: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it
     heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
-    done: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
-    requeue: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    requeue: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it
     ");
 }
 

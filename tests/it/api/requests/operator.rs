@@ -10,7 +10,7 @@ use crate::support::requests::Requests;
 use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Every action that only the operator may take, with a valid body.
-fn operator_actions(id: &str) -> [(Method, String, Value); 5] {
+fn operator_actions(id: &str) -> [(Method, String, Value); 6] {
     [
         (
             Method::POST,
@@ -18,6 +18,11 @@ fn operator_actions(id: &str) -> [(Method, String, Value); 5] {
             json!({}),
         ),
         (Method::POST, format!("/api/requests/{id}/next"), json!({})),
+        (
+            Method::POST,
+            format!("/api/requests/{id}/withdraw"),
+            json!({}),
+        ),
         (
             Method::POST,
             "/api/requests/approve".to_owned(),
@@ -68,6 +73,7 @@ async fn approval_needs_the_token_even_on_this_machine() {
     401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     401 Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
     401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     ");
@@ -85,6 +91,7 @@ async fn a_run_cannot_approve() {
         replies.push(reply);
     }
     assert_snapshot!(refused(&app, replies, &id).await, @"
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
     403 Only the operator may do this, not a run of developer. Leave the decision to the operator
     403 Only the operator may do this, not a run of developer. Leave the decision to the operator
     403 Only the operator may do this, not a run of developer. Leave the decision to the operator
@@ -131,15 +138,18 @@ async fn an_unknown_token_cannot_approve() {
 #[tokio::test]
 async fn the_operator_may_take_every_action() {
     let app = app().await;
-    for place in 0..5 {
+    for place in 0..6 {
         let id = create(&app, "Look").await;
+        if place == 2 {
+            super::approve(&app, &id).await;
+        }
         let (method, path, body) = operator_actions(&id)[place].clone();
         let reply = app.with_token(OPERATOR_TOKEN, method, &path, body).await;
         assert_eq!(reply.status, 200, "{path}");
         let state = show(&app, &id).await["state"].clone();
         assert_eq!(
             state,
-            ["delegated", "next", "delegated", "done", "needs"][place]
+            ["delegated", "next", "needs", "delegated", "done", "needs"][place]
         );
     }
     assert_eq!(app.get("/api/dispatch/routes").await.data(), json!([]));
@@ -200,7 +210,7 @@ async fn several_requests_are_approved_together_or_not_at_all() {
             .await
             .line()
     };
-    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"No request was approved. Request <id 1> cannot be approved: its state is `done`. Create a new request instead. Request not found: nope. Request <id 2> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it"}}"#);
+    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"No request was approved. Request <id 1> cannot be approved: its state is `done`. Create a new request instead. Request not found: nope. Request <id 2> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it, or close it: withdraw its approval if it has one, then finish it"}}"#);
     assert_snapshot!(approve(json!(["nope"])).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
     assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be approved: its state is `done`. Create a new request instead"}}"#);
     assert_snapshot!(approve(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);

@@ -4,7 +4,10 @@ use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{act, approve, create, id, in_state, refusal, show, task_with_run};
+use super::{
+    act, act_as_operator, approve, create, dispatch_nothing, id, in_state, refusal, show,
+    task_with_run,
+};
 use crate::support::{Reply, TestApp};
 
 async fn post_as_run(app: &TestApp, path: &str, body: Value) -> Reply {
@@ -150,4 +153,56 @@ async fn a_run_may_read_all_requests() {
             .await;
         assert_eq!(reply.status, 200, "{path}");
     }
+}
+
+#[tokio::test]
+async fn the_claim_of_a_run_lasts_until_its_hand_off_ends() {
+    let app = TestApp::new().await;
+    let task = task_with_run(&app, "sesame").await;
+    let other = app.task("Other").await;
+    app.start_run(&other, "developer", "open").await;
+    let id = in_state(&app, "next").await;
+    let path = |action: &str| format!("/api/requests/{id}/{action}");
+    let body = json!({ "agent": "developer", "leaseSeconds": 1 });
+    post_as_run(&app, &path("claim"), body).await.data();
+    for _ in 0..5 {
+        app.clock.advance(600_000);
+        dispatch_nothing(&app).await;
+        assert_eq!(show(&app, &id).await["state"], "claimed");
+    }
+    // Another run of the same agent has another hand-off.
+    let done = path("done");
+    let body = json!({ "response": "Mine." });
+    let reply = app.with_token("open", Method::POST, &done, body);
+    assert_snapshot!(refusal(&reply.await), @"403 Request <id 1> is not claimed by this run of developer. Claim it first");
+    app.post(&format!("/api/tasks/{task}/handoff/cancel"), json!({}))
+        .await
+        .data();
+    let back = show(&app, &id).await;
+    assert_eq!(back["state"], "needs");
+    assert_eq!(back["lease"], Value::Null);
+    assert_snapshot!(back["transitions"][3]["reason"].as_str().unwrap(), @"Agent developer claimed the request and ended without a response. Its hand-off: cancelled");
+    assert_eq!(back["transitions"][3]["by"], "dispatcher");
+    app.assert_invariants();
+}
+
+#[tokio::test]
+async fn the_operator_takes_a_request_from_a_run_that_goes_on() {
+    let app = TestApp::new().await;
+    let task = task_with_run(&app, "sesame").await;
+    for action in ["done", "requeue"] {
+        let id = in_state(&app, "next").await;
+        let claim = json!({ "agent": "developer" });
+        post_as_run(&app, &format!("/api/requests/{id}/claim"), claim)
+            .await
+            .data();
+        let body = match action {
+            "done" => json!({ "response": "By hand." }),
+            _ => json!({ "reason": "By hand." }),
+        };
+        act_as_operator(&app, &id, action, body).await.data();
+        let task = app.get(&format!("/api/tasks/{task}")).await.data();
+        assert_eq!(task["currentAgent"], "developer", "{action}");
+    }
+    app.assert_invariants();
 }

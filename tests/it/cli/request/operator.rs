@@ -185,3 +185,67 @@ async fn top_shows_all_requests_that_are_not_done() {
     The dispatcher is off: approved requests wait to be claimed
     ");
 }
+
+#[tokio::test]
+async fn an_approval_is_taken_back_and_the_request_closed() {
+    let office = Office::open();
+    let (first, second) = (office.create("One").await, office.create("Two").await);
+    office.run(["request", "approve", &first]).await;
+    office.run(["request", "next", &second]).await;
+    let withdraw = [
+        "request",
+        "withdraw",
+        &first,
+        &second,
+        "--reason",
+        "Too early",
+    ];
+    assert_snapshot!(office.run(withdraw).await, @"
+    exit 0
+    --- stdout
+    <id 1> needs
+    <id 2> needs
+    --- stderr
+    ");
+    assert_snapshot!(office.run(withdraw).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Request <id 1> cannot be withdrawn: its state is `needs`. It has no approval to take back
+    ");
+    let shown = office.run(["request", "show", &first]).await;
+    assert!(shown.contains("operator: Too early"), "{shown}");
+    assert_snapshot!(office.run(["request", "done", &first, "Not needed."]).await, @"
+    exit 0
+    --- stdout
+    <id 1> done
+    --- stderr
+    ");
+    assert_snapshot!(office.run(["request", "withdraw", &first]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Request <id 1> cannot be withdrawn: its state is `done`. The work has already ended
+    ");
+    office.run(["request", "approve", &second]).await;
+    let reason = office.chorus(["request", "withdraw", &second, "--reason", "-", "--json"]);
+    assert!(
+        transcript(reason.input("From a\nfile"))
+            .await
+            .unwrap()
+            .contains("exit 0")
+    );
+    let request = office.show(&second).await;
+    assert_eq!(request["transitions"][4]["reason"], "From a\nfile");
+    assert_snapshot!(office.run(["request", "withdraw"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <REQUEST>...
+
+    Usage: chorus request withdraw <REQUEST>...
+
+    For more information, try '--help'.
+    ");
+}
