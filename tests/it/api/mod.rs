@@ -29,6 +29,7 @@ mod sizes;
 mod tasks;
 mod tools;
 mod waiting;
+mod workspaces;
 
 use serde_json::Value;
 

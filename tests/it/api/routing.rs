@@ -21,7 +21,7 @@ async fn an_invalid_edit_names_the_field_and_changes_nothing() {
     let id = app.task("d").await;
     let before = app.get(&format!("/api/tasks/{id}")).await.body;
     let refused = async |body: Value| app.patch(&format!("/api/tasks/{id}"), body).await.line();
-    assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext and handoffInstructions"}}"#);
+    assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext, handoffInstructions and agentWorkspace"}}"#);
     assert_snapshot!(refused(json!({ "agentRole": "Test ing" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentRole: must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused(json!({ "specialistTags": ["a,b"] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags[0]: must be a skill such as `python`: one word without commas, at most 64 bytes"}}"#);
     assert_snapshot!(refused(json!({ "specialistTags": "python" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags: invalid type: string \"python\", expected a sequence"}}"#);
