@@ -270,6 +270,8 @@ fn archived(task: Task) -> TaskArchive {
         history: chorus::domain::History::default(),
         queue: chorus::domain::Queue::default(),
         conversation: chorus::domain::Conversation::default(),
+        runs: None,
+        links: chorus::domain::TaskLinks::default(),
         folders: vec![],
     }
 }

@@ -1,0 +1,11 @@
+//! Sentences about agents.
+
+use crate::domain::Agent;
+
+/// The command that sets the variables of an agent that have no value, if there are any. `--env` replaces all variables.
+pub fn values_to_set(agent: &Agent) -> Option<String> {
+    agent.variables_without_value().next()?;
+    let variables = agent.environment.0.keys();
+    let options: String = variables.map(|name| format!(" --env {name}=…")).collect();
+    Some(format!("chorus agent edit {}{options}", agent.name))
+}
