@@ -6,6 +6,10 @@ use crate::domain::Agent;
 pub fn values_to_set(agent: &Agent) -> Option<String> {
     agent.variables_without_value().next()?;
     let variables = agent.environment.0.keys();
-    let options: String = variables.map(|name| format!(" --env {name}=…")).collect();
-    Some(format!("chorus agent edit {}{options}", agent.name))
+    let options: Vec<_> = variables.map(|name| format!("--env {name}=…")).collect();
+    Some(format!(
+        "chorus agent edit {} {}",
+        agent.name,
+        options.join(" ")
+    ))
 }

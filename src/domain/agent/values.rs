@@ -43,7 +43,7 @@ mod tests {
     use super::super::change::AgentChange;
     use super::*;
 
-    fn agent(environment: serde_json::Value) -> Agent {
+    fn agent(environment: &serde_json::Value) -> Agent {
         let change: AgentChange =
             serde_json::from_value(json!({ "environment": environment })).unwrap();
         change.into_new("mine".parse().unwrap())
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_hidden_value_that_comes_back_changes_nothing() {
-        let stored = agent(json!({ "KEY": "secret", "LANG": "C" }));
+        let stored = agent(&json!({ "KEY": "secret", "LANG": "C" }));
         let shown = stored.clone().without_values();
         assert_eq!(
             serde_json::to_value(&shown.environment).unwrap(),
@@ -61,10 +61,10 @@ mod tests {
         let change: AgentChange =
             serde_json::from_value(json!({ "environment": { "KEY": null, "NEW": "x" } })).unwrap();
         let changed = change.apply_to(stored.clone());
-        assert_eq!(changed, agent(json!({ "KEY": "secret", "NEW": "x" })));
+        assert_eq!(changed, agent(&json!({ "KEY": "secret", "NEW": "x" })));
         let named = BTreeSet::from(["LANG".to_owned()]);
         let named = stored.with_values_named(&named);
-        assert_eq!(named, agent(json!({ "KEY": null, "LANG": "C" })));
+        assert_eq!(named, agent(&json!({ "KEY": null, "LANG": "C" })));
         let unset: Vec<_> = named.variables_without_value().map(Text::as_str).collect();
         assert_eq!(unset, ["KEY"]);
     }

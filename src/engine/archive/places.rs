@@ -102,9 +102,9 @@ mod tests {
                 format!("{ID}/sub"),
             ),
         ] {
-            let placed = places.place(&text(&archived));
-            assert_eq!(Path::new(placed.as_str()), own.join(&below), "{archived}");
-            let again = super::archived(&own, &placed);
+            let here = places.place(&text(&archived));
+            assert_eq!(Path::new(here.as_str()), own.join(&below), "{archived}");
+            let again = super::archived(&own, &here);
             assert_eq!(again.as_str(), format!("workspaces/{below}"));
         }
         for kept in [

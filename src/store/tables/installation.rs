@@ -53,10 +53,10 @@ pub fn are_routes_chosen(view: &View<'_>) -> Result<bool> {
 
 columns! {
     struct SeedingRow {
-        agents_at: Option<Timestamp> = "seeded_at",
-        specialists_at: Option<Timestamp> = "specialists_planted_at",
-        routes_at: Option<Timestamp> = "routes_planted_at",
-        routes_chosen_at: Option<Timestamp> = "routes_chosen_at",
+        agents: Option<Timestamp> = "seeded_at",
+        specialists: Option<Timestamp> = "specialists_planted_at",
+        routes: Option<Timestamp> = "routes_planted_at",
+        chosen_routes: Option<Timestamp> = "routes_chosen_at",
     }
 }
 
@@ -65,10 +65,10 @@ pub fn seeding(view: &View<'_>) -> Result<Seeding> {
     const SEEDING: Statement<0> = sql!("SELECT ", SeedingRow::COLUMNS, " FROM installation");
     let row = view.one(SEEDING, params![], SeedingRow::from_row)?;
     Ok(Seeding {
-        agents_at: row.agents_at,
-        specialists_at: row.specialists_at,
-        routes_at: row.routes_at,
-        routes_chosen_at: row.routes_chosen_at,
+        agents_at: row.agents,
+        specialists_at: row.specialists,
+        routes_at: row.routes,
+        routes_chosen_at: row.chosen_routes,
     })
 }
 

@@ -9,6 +9,8 @@ use super::tables::filled;
 use super::{assert_same_files, export, import};
 use crate::support::TestApp;
 
+type Damage = fn(&mut Value);
+
 fn change(archive: &Path, file: &str, change: impl FnOnce(&mut Value)) {
     let path = archive.join(file);
     let mut value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -33,7 +35,6 @@ async fn damaged_runs_links_and_events_are_reported_and_nothing_is_imported() {
     let app = filled().await;
     let runs = "registry/task-2/runs.json";
     let links = "registry/task-2/links.json";
-    type Damage = fn(&mut Value);
     let cases: &[(&str, Damage, &str)] = &[
         (
             runs,
