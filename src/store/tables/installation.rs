@@ -72,12 +72,14 @@ pub fn seeding(view: &View<'_>) -> Result<Seeding> {
     })
 }
 
-/// Saves the times of seeding that the installation does not have yet.
+/// Saves the times of seeding that the installation does not have yet. A ledger with default agents gets the specialists at the next
+/// start of the server.
 pub fn add_seeding(tx: &Tx<'_>, seeding: &Seeding) -> Result<()> {
     tx.execute(
         sql!(
             "UPDATE installation SET seeded_at = coalesce(seeded_at, $1),
-                                     specialists_planted_at = coalesce(specialists_planted_at, $2),
+                                     specialists_planted_at = iif(seeded_at IS NULL, coalesce(specialists_planted_at, $2),
+                                                                  specialists_planted_at),
                                      routes_planted_at = coalesce(routes_planted_at, $3),
                                      routes_chosen_at = coalesce(routes_chosen_at, $4)"
         ),
