@@ -7,18 +7,24 @@ use super::extract::{Body, Id, MaySetUp, Once, OnlyNew, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Agent, AgentChange, AgentName, Caller, Capabilities, Problems};
-use crate::ledger::agent;
+use crate::ledger::{agent, rights};
 
 /// List the configured agents by name
+///
+/// Only the operator's token shows the values of environment variables; for others they are null.
 #[utoipa::path(
     get, path = "/api/agents", operation_id = "list_agents", tag = "agents",
     responses((status = 200, description = "The agents", body = Answer<Vec<Agent>>))
 )]
-pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.read(agent::list).await?))
+pub(super) async fn list_agents(State(app): State<App>, caller: Caller) -> Result<Response, Error> {
+    let agents = app.engine.read(agent::list).await?;
+    let shown = agents.into_iter().map(|agent| shown(agent, &caller));
+    Ok(app.ok(shown.collect::<Vec<_>>()))
 }
 
 /// Get an agent
+///
+/// Only the operator's token shows the values of environment variables; for others they are null.
 #[utoipa::path(
     get, path = "/api/agents/{name}", operation_id = "get_agent", tag = "agents",
     params(("name" = String, Path, description = "The agent", example = "developer")),
@@ -30,13 +36,15 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
 pub(super) async fn get_agent(
     State(app): State<App>,
     Id(name): Id<AgentName>,
+    caller: Caller,
 ) -> Result<Response, Error> {
     let agent = app.engine.read(move |view| agent::get(view, &name));
-    Ok(app.ok(agent.await?))
+    Ok(app.ok(shown(agent.await?, &caller)))
 }
 
 /// Create an agent, or replace its whole configuration
 ///
+/// An environment variable with null keeps the value that the agent has, so an agent can be written back as it was read.
 /// Faults that would fail the first run are refused now: a missing spec, a `command` without a program. Names are
 /// case-insensitive. Needs the operator's token.
 #[utoipa::path(
@@ -153,7 +161,16 @@ pub(super) async fn announce_capabilities(
         .engine
         .change_agent(name, body.value.into(), &caller, body.once)
         .await?;
-    Ok(app.ok(agent))
+    Ok(app.ok(shown(agent, &caller)))
+}
+
+/// Hides the values of environment variables from callers that may not see them.
+fn shown(agent: Agent, caller: &Caller) -> Agent {
+    if rights::may_see_values(caller) {
+        agent
+    } else {
+        agent.without_values()
+    }
 }
 
 /// Checks that a name in the body equals the name in the path.

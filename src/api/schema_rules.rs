@@ -31,7 +31,7 @@ fn rules() -> Value {
     let dependencies = json!({ "uniqueItems": true });
     json!({
         "TaskInput": { "properties": { "agentWorkspace": workspace, "dependsOn": dependencies } },
-        "NeedsChange": { "properties": { "dependsOn": dependencies } },
+        "NeedsChange": { "properties": { "agentWorkspace": workspace, "dependsOn": dependencies } },
         "IncrementInput": { "properties": { "agentWorkspace": workspace } },
         "RequestInput": { "properties": { "agentWorkspace": workspace, "source": source() } },
         "Route": route(),

@@ -107,7 +107,7 @@ pub(super) struct EditParameters {
     merge: bool,
 }
 
-/// Edit the role, tags, priority, dependencies or context of a task
+/// Edit the needs, context or workspace of a task
 ///
 /// Fields that are absent from the body keep their value.
 #[utoipa::path(
@@ -116,7 +116,7 @@ pub(super) struct EditParameters {
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
         (status = 404, description = "Task not found", body = ErrorAnswer),
-        (status = 409, description = "The dependencies would form a cycle, or the `Idempotency-Key` was used for another request", body = ErrorAnswer),
+        (status = 409, description = "The dependencies would form a cycle, an agent is active on the task whose workspace is to change, or the `Idempotency-Key` was used for another request", body = ErrorAnswer),
     )
 )]
 pub(super) async fn edit_task(

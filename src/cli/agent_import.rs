@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::ImportAgentsArguments;
-use super::roles_file;
+use super::roles_file::{self, Described};
 use super::ui::{Failure, Table, Ui};
 use crate::client::Input;
-use crate::domain::{Agent, AgentChange, match_agent_name};
+use crate::domain::{Agent, AgentChange, Provider, match_agent_name};
 
 /// The effect of an import on one agent.
 struct Planned {
@@ -45,20 +45,34 @@ struct Imported {
     fields: Vec<String>,
 }
 
-/// Creates and changes the agents that a file describes. Everything is checked first that can be checked without the server.
+/// Creates and changes the agents that files describe. Everything is checked first that can be checked without the server.
 pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), Failure> {
     let ImportAgentsArguments {
-        file,
+        files,
         provider,
         dry_run,
         server,
     } = arguments;
-    let described = roles_file::read(&text(&file)?, &file.display().to_string())?;
+    let mut described: Vec<Described> = Vec::new();
+    for file in &files {
+        for agent in roles_file::read(&text(file)?, &file.display().to_string())? {
+            let is_it = |other: &&Described| other.name.eq_ignore_ascii_case(&agent.name);
+            if let Some(other) = described.iter().find(is_it) {
+                return Err(Failure::usage(format!(
+                    "{}: the files describe {} twice",
+                    file.display(),
+                    other.name
+                )));
+            }
+            described.push(agent);
+        }
+    }
     let client = server.client()?;
-    let known = client.agents().list().await?.data()?;
+    let known = server.read_as_operator(async |client| client.agents().list().await);
+    let known = known.await?.data()?;
     let mut planned = Vec::new();
-    for (name, change) in described {
-        planned.push(plan(name, change, provider, &known)?);
+    for agent in described {
+        planned.push(plan(agent, provider, &known)?);
     }
     let nameless: Vec<_> = planned
         .iter()
@@ -75,7 +89,7 @@ pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), 
         ));
     }
     let mut table = Table::new(
-        "The file describes no agent",
+        "The files describe no agent",
         &["agent", "result", "fields"],
     );
     let mut results = Vec::new();
@@ -126,15 +140,19 @@ pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), 
 }
 
 fn plan(
-    name: String,
-    mut change: AgentChange,
-    provider: Option<crate::domain::Provider>,
+    described: Described,
+    provider: Option<Provider>,
     known: &[Agent],
 ) -> Result<Planned, Failure> {
+    let Described {
+        name,
+        mut change,
+        default_provider,
+    } = described;
     let names: Vec<_> = known.iter().map(|agent| agent.name.clone()).collect();
     let existing = match_agent_name(&name, &names);
     let Some(before) = known.iter().find(|agent| Some(&agent.name) == existing) else {
-        change.provider = change.provider.or(provider);
+        change.provider = change.provider.or(provider).or(default_provider);
         return Ok(Planned {
             name,
             change,

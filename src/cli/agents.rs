@@ -16,7 +16,8 @@ use crate::words::counted;
 pub(super) async fn run(ui: Ui, command: AgentCommand) -> Result<(), Failure> {
     match command {
         AgentCommand::List { server } => {
-            server.show_list(ui, &server.client()?.agents().list().await?, table)
+            let reply = server.read_as_operator(async |client| client.agents().list().await);
+            server.show_list(ui, &reply.await?, table)
         }
         AgentCommand::Import(arguments) => super::agent_import::run(ui, arguments).await,
         AgentCommand::Show { agent, server } => show(ui, &agent, &server).await,
@@ -208,7 +209,8 @@ fn table(answer: &Answer<Vec<Agent>>) -> Table {
 
 async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
-    let reply = client.agents().get(agent).await?;
+    let reply = server.read_as_operator(async |client| client.agents().get(agent).await);
+    let reply = reply.await?;
     if server.json {
         return ui.text(&reply.text);
     }
@@ -257,8 +259,11 @@ async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failu
         let said = said.filter(|said| !said.is_empty());
         lines.extend(said.map(|said| format!("{what:<12} {said}")));
     }
-    let variables = agent.environment.iter();
-    lines.extend(variables.map(|(name, value)| format!("{:<12} {name}={value}", "environment")));
+    let variables = agent.environment.0.iter();
+    lines.extend(variables.map(|(name, value)| match value {
+        Some(value) => format!("{:<12} {name}={value}", "environment"),
+        None => format!("{:<12} {name} (value hidden or unset)", "environment"),
+    }));
     if !agent.responsibilities.is_blank() {
         lines.push(format!("\n{}", agent.responsibilities));
     }

@@ -6,17 +6,23 @@ use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
 use super::ui::{Failure, ProgressBar, Ui};
 use crate::config::{DataDir, Limits};
-use crate::domain::Rules;
-use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
+use crate::domain::{Rules, Text};
+use crate::engine::archive::{ArchiveError, BadFile, Displaced, ExportOptions, ImportOptions};
 use crate::words::counted;
+
+/// How many tasks and requests without a usable workspace an import names.
+const MOST_NAMED: usize = 20;
 
 pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;
     let engine = ledger::open_to_read(&data_dir).await?;
+    let options = ExportOptions {
+        with_environment: arguments.with_environment.into_iter().collect(),
+    };
     let bar = ProgressBar::new("Exporting");
     let progress = bar.clone();
     let exported = engine
-        .export(&arguments.dir, move |step| progress.show(step))
+        .export(&arguments.dir, options, move |step| progress.show(step))
         .await;
     bar.clear();
     engine.close().await;
@@ -55,6 +61,14 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
         Ok(report) => {
             report_bad(ui, &report.left_out);
             report_missing(ui, &report.missing_attachments);
+            report_displaced(ui, &report.displaced);
+            for (agent, unset) in &report.without_value {
+                let unset: Vec<_> = unset.iter().map(Text::as_str).collect();
+                ui.notice(format_args!(
+                    "agent {agent}: the archive has no value for {}; set all variables: chorus agent edit {agent} --env NAME=VALUE …",
+                    unset.join(", ")
+                ));
+            }
             ui.line(format_args!(
                 "Imported {}; skipped {}",
                 counts([
@@ -102,6 +116,33 @@ fn counts(numbers: [u64; 7]) -> String {
 fn report_bad(ui: Ui, bad: &[BadFile]) {
     for file in bad {
         ui.notice(file);
+    }
+}
+
+/// Names the first tasks and requests whose workspaces agents cannot use, and counts the others.
+fn report_displaced(ui: Ui, displaced: &[Displaced]) {
+    let named = &displaced[..displaced.len().min(MOST_NAMED)];
+    for each in named {
+        let Displaced {
+            noun,
+            id,
+            workspace,
+            problem,
+        } = each;
+        let workspace = workspace.as_str().replace(char::is_control, "\u{fffd}");
+        let advice = match *noun {
+            "task" => format!("give the task another one: chorus task edit {id} --workspace DIR"),
+            _ => "put a directory there that agents may use".to_owned(),
+        };
+        ui.notice(format_args!(
+            "{noun} {id}: the workspace {workspace} {problem}; {advice}"
+        ));
+    }
+    let others = displaced.len() - named.len();
+    if others > 0 {
+        ui.notice(format_args!(
+            "{others} more tasks and requests have a workspace that agents cannot use"
+        ));
     }
 }
 

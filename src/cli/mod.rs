@@ -35,6 +35,7 @@ mod serve;
 mod server;
 mod session;
 mod stats;
+mod stray_agents;
 mod tag;
 mod task;
 mod template;

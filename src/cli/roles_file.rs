@@ -1,8 +1,9 @@
-//! Files that describe agents by their roles, in YAML or JSON.
+//! Files that describe agents: one agent as the API shows it, in JSON, or several by their roles, in YAML or JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::ui::Failure;
 use crate::domain::{AgentChange, Minutes, Provider, Text};
@@ -12,13 +13,22 @@ use crate::domain::{AgentChange, Minutes, Provider, Text};
 #[serde(deny_unknown_fields)]
 struct RolesFile {
     #[serde(alias = "agentRoles")]
-    agent_roles: BTreeMap<String, Described>,
+    agent_roles: BTreeMap<String, DescribedRole>,
 }
 
-/// An agent, as such a file describes it.
+/// An agent that a file describes.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub name: String,
+    pub change: AgentChange,
+    /// The provider of a new agent for which nobody names one.
+    pub default_provider: Option<Provider>,
+}
+
+/// An agent, as a file of roles describes it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Described {
+struct DescribedRole {
     skills: Option<Vec<String>>,
     #[serde(alias = "typicalTasks")]
     typical_tasks: Option<Vec<String>>,
@@ -41,8 +51,14 @@ struct Described {
 }
 
 /// Reads the agents of a file, by name. `from` names the file in errors.
-pub(super) fn read(text: &str, from: &str) -> Result<Vec<(String, AgentChange)>, Failure> {
+pub(super) fn read(text: &str, from: &str) -> Result<Vec<Described>, Failure> {
     let text = text.trim_start_matches('\u{feff}');
+    if let Some(agent) = read_agent(text) {
+        return agent.map(|agent| vec![agent]).map_err(|problem| {
+            Failure::usage(format!("{from}: {problem}"))
+                .with_hint("the file describes one agent, as `chorus export` writes it")
+        });
+    }
     let file: RolesFile = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| wrong(from, &error))?
     } else {
@@ -52,9 +68,30 @@ pub(super) fn read(text: &str, from: &str) -> Result<Vec<(String, AgentChange)>,
     for (name, described) in file.agent_roles {
         let change = change(&name, described);
         let change = change.map_err(|problem| wrong(from, &format!("{name}: {problem}")))?;
-        agents.push((name, change));
+        agents.push(Described {
+            name,
+            change,
+            default_provider: None,
+        });
     }
     Ok(agents)
+}
+
+/// Reads the JSON of one agent. Returns `None` for a file of another form.
+fn read_agent(text: &str) -> Option<Result<Described, String>> {
+    let json: Map<String, Value> = serde_json::from_str(text).ok()?;
+    if !json.contains_key("name") || json.contains_key("agent_roles") {
+        return None;
+    }
+    let change = serde_json::from_value::<AgentChange>(Value::Object(json));
+    Some(change.map_err(|error| error.to_string()).map(|change| {
+        let name = change.name.as_ref().map(ToString::to_string);
+        Described {
+            name: name.unwrap_or_default(),
+            change,
+            default_provider: Some(Provider::default()),
+        }
+    }))
 }
 
 /// Returns an error of the YAML parser without its picture of the file.
@@ -72,7 +109,7 @@ fn wrong(from: &str, problem: &dyn std::fmt::Display) -> Failure {
 
 /// Returns the fields that a file gives. The roles of an agent are its typical tasks, and the role in a name such as
 /// `testing-specialist`.
-fn change(name: &str, described: Described) -> Result<AgentChange, String> {
+fn change(name: &str, described: DescribedRole) -> Result<AgentChange, String> {
     let named = name.strip_suffix("-specialist").map(str::to_owned);
     let roles = match (described.roles, described.typical_tasks) {
         (Some(roles), _) => Some(roles),
@@ -141,7 +178,7 @@ mod tests {
         let yaml = "agent_roles:\n  fixing-specialist:\n    skills: [debugging, problem-solving]\n    typical_tasks: [bug-fixes, patches]\n    max_session_duration: 90  # minutes\n    responsibilities: \"Fix it\"\n";
         let json = r#"{"agentRoles": {"fixing-specialist": {"skills": ["debugging", "problem-solving"],
             "typicalTasks": ["bug-fixes", "patches"], "maxSessionDuration": 90, "responsibilities": "Fix it"}}}"#;
-        let [(name, change)] = &read(yaml, "r.yaml").unwrap()[..] else {
+        let [Described { name, change, .. }] = &read(yaml, "r.yaml").unwrap()[..] else {
             panic!("one agent");
         };
         assert_eq!(name, "fixing-specialist");
@@ -149,7 +186,29 @@ mod tests {
             fields(change),
             r#"{"roles":["fixing","bug-fixes","patches"],"skills":["debugging","problem-solving"],"maxSessionDuration":90,"responsibilities":"Fix it"}"#
         );
-        assert_eq!(fields(&read(json, "r.json").unwrap()[0].1), fields(change));
+        assert_eq!(
+            fields(&read(json, "r.json").unwrap()[0].change),
+            fields(change)
+        );
+    }
+
+    #[test]
+    fn a_file_of_one_agent_is_read() {
+        let json = r#"{"name":"developer","specPath":"agents/developer.md","allowedTools":"Bash(file-tools *)","permissionMode":"bypassPermissions"}"#;
+        let [agent] = &read(json, "developer.json").unwrap()[..] else {
+            panic!("one agent");
+        };
+        assert_eq!(agent.name, "developer");
+        assert_eq!(agent.default_provider, Some(Provider::ClaudeCode));
+        assert_eq!(fields(&agent.change), json);
+        for (text, place) in [
+            (r#"{"name": "a", "color": 1}"#, "color"),
+            (r#"{"name": "../a"}"#, "a.json"),
+            (r#"{"name": 3}"#, "a.json"),
+        ] {
+            let message = read(text, "a.json").unwrap_err().message;
+            assert!(message.contains(place), "{text}: {message}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::ServeArguments;
 use super::collector::Collector;
+use super::stray_agents::StrayAgents;
 use super::ui::{Failure, Ui};
 use super::{ledger, local_socket, operator};
 use crate::api::{self, Guard, Places};
@@ -184,6 +185,7 @@ impl Serving {
         } else {
             format!("{url}{}", web::PATH)
         };
+        let stray = StrayAgents::find(&data_dir, &engine.read(agent::list).await?);
         let peers = Peers::new(data_dir.runs());
         let needs_token = is_public || arguments.require_token || !peers.can_ask();
         let guard = Guard {
@@ -213,6 +215,16 @@ impl Serving {
             ))?;
         }
         ui.line(format_args!("Approve requests at {link}"))?;
+        if let Some(stray) = stray {
+            if std::io::stdout().is_terminal() {
+                ui.line(format_args!(
+                    "{}; take them in with: {}",
+                    stray.sentence(),
+                    stray.command
+                ))?;
+            }
+            tracing::warn!(command = %stray.command, "{}", stray.sentence());
+        }
         if seeded > 0 {
             tracing::info!(agents = seeded, "seeded the default agents");
         }

@@ -12,7 +12,7 @@ use super::arguments::ServerArguments;
 use super::ui::{Failure, Table, Ui, one_line};
 use super::wait::patience;
 use crate::api::Answer;
-use crate::client::{Client, DEFAULT_URL, Reply, UNIX};
+use crate::client::{Client, ClientError, DEFAULT_URL, Reply, UNIX};
 use crate::config::{DataDir, Holder};
 use crate::domain::TraceParent;
 use crate::secret::Token;
@@ -23,6 +23,32 @@ const PATIENCE_OF_RUN: Duration = Duration::from_mins(5);
 impl ServerArguments {
     pub fn client(&self) -> Result<Client, Failure> {
         client(self.url.as_deref(), &self.data.data_dir)
+    }
+
+    /// Returns the operator's client, if this machine has the operator's token and no other was given.
+    pub fn operator_client(&self) -> Result<Option<Client>, Failure> {
+        let data_dir = &self.data.data_dir;
+        if is_in_run() || token()?.is_some() {
+            return Ok(None);
+        }
+        let url = self.url.clone().or_else(|| socket_url(data_dir));
+        let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let token = operator_token(&url, data_dir);
+        let client = token.map(|token| Client::new(&url, Some(token)));
+        Ok(client.transpose()?.map(|client| client.with_trace(trace())))
+    }
+
+    /// Reads something of which the operator sees more than others: as the operator, if that is possible.
+    pub async fn read_as_operator<T>(
+        &self,
+        read: impl AsyncFn(&Client) -> Result<Reply<T>, ClientError>,
+    ) -> Result<Reply<T>, Failure> {
+        if let Some(client) = self.operator_client()?
+            && let Ok(reply) = read(&client).await
+        {
+            return Ok(reply);
+        }
+        Ok(read(&self.client()?).await?)
     }
 
     /// Prints an answer: as it came with `--json`, otherwise as `show` prints its data.

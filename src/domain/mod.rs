@@ -28,13 +28,16 @@ mod tool;
 
 pub use agent::context as agent_context;
 pub use agent::{
-    Agent, AgentChange, AgentName, AllowedTool, Capabilities, Cell, Commands, Grant, IllegalRole,
-    IllegalSkill, Isolation, OWN_COMMANDS, OWN_ENVIRONMENT, OutputForm, Permissions, Provider,
-    Role, RunLimit, Skill, allowed_tools, match_agent_name, permission_cell, permission_mode,
-    permitted_tools,
+    Agent, AgentChange, AgentName, AllowedTool, Capabilities, Cell, Commands, Environment, Grant,
+    IllegalRole, IllegalSkill, Isolation, OWN_COMMANDS, OWN_ENVIRONMENT, OutputForm, Permissions,
+    Provider, Role, RunLimit, Skill, allowed_tools, match_agent_name, permission_cell,
+    permission_mode, permitted_tools,
 };
 pub use alert::{Alert, AlertId, AlertQuery};
-pub use archive::{ArchivedMessage, Conversation, TaskArchive};
+pub use archive::{
+    ArchivedAlertTag, ArchivedDelegation, ArchivedMessage, ArchivedRun, ArchivedTag, Conversation,
+    HandoffLinks, LedgerArchive, MOST_NUMBER, RowTimes, Runs, Seeding, TaskArchive, TaskLinks,
+};
 pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;

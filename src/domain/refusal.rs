@@ -87,6 +87,7 @@ pub enum Refusal {
         asked: AgentName,
     },
     /// A masked run may choose only its own workspace and the directories in it.
+    WorkspaceChangedByRun(AgentName),
     WorkspaceOutOfReach {
         agent: AgentName,
         own: Text,
@@ -260,6 +261,7 @@ impl Refusal {
             | Self::NotItsOwnName(_)
             | Self::OutOfReach { .. }
             | Self::PlannedByStage(_)
+            | Self::WorkspaceChangedByRun(_)
             | Self::WorkspaceOutOfReach { .. }
             | Self::DecisionByRun(_)
             | Self::SetUpByRun(_)

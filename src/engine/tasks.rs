@@ -99,6 +99,7 @@ impl Engine {
             depends_on: Some(input.depends_on),
             agent_context: Some(input.agent_context),
             handoff_instructions: Some(input.handoff_instructions),
+            agent_workspace: None,
         }
         .apply(&Needs::default(), false);
         needs
@@ -152,14 +153,17 @@ impl Engine {
     ) -> Result<Task> {
         if change.is_empty() {
             return Err(Error::InvalidBody(
-                "give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext and handoffInstructions"
+                "give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext, handoffInstructions and agentWorkspace"
                     .to_owned(),
             ));
         }
         change
             .check(self.limits().agent_context, merge)
             .map_err(Error::InvalidFields)?;
+        let asked = change.agent_workspace.as_ref();
+        let workspace = asked.map(|asked| self.requested_workspace(asked));
         let change = ChangeNeeds {
+            workspace: workspace.transpose()?,
             task_id,
             change,
             merge,

@@ -171,6 +171,19 @@ pub fn may_change_needs(caller: &Caller, task: &Task, changed: &[&str]) -> Allow
     }
 }
 
+/// Refuses a run that changes the workspace of a task: another agent would work where nobody expects it.
+pub fn may_move_workspace(caller: &Caller) -> Allowed {
+    match run_of(caller)? {
+        Some(run) => Err(Refusal::WorkspaceChangedByRun(run.agent_name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Whether the caller sees the values of environment variables.
+pub fn may_see_values(caller: &Caller) -> bool {
+    *caller == Caller::Operator
+}
+
 /// Refuses reports from callers other than runs.
 pub fn may_report(caller: &Caller) -> Allowed<&RunIdentity> {
     run_of(caller)?.ok_or(Refusal::ReportWithoutRun)
@@ -381,6 +394,11 @@ mod tests {
             (
                 "move a session as another agent",
                 Box::new(|caller| may_move_session_as(caller, &name("planner"))),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "change a workspace",
+                Box::new(may_move_workspace),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (

@@ -31,7 +31,9 @@ use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun, Launch, Limits};
 use crate::ledger::task::{self, DeliveredQueue};
 use crate::secret::Token;
 use crate::store::{StoreError, Tx};
+
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec, may_pass};
+use crate::words;
 
 /// The number of bytes that are read from the end of standard error.
 const STDERR_READ: u64 = 64 * 1024;
@@ -107,6 +109,12 @@ impl Runner {
                 ))
             })?;
             let agent = &agent;
+            if let Some(command) = words::values_to_set(agent) {
+                return Err(LaunchError::Failed(format!(
+                    "Variables of agent {} have no value; set them: {command}",
+                    agent.name
+                )));
+            }
             let files = RunFiles::new(&options.data_dir.run(&run.identity.run_id));
             let resumes = run.resumes.clone().map(ProviderSession::parse).transpose();
             let resumes = resumes.map_err(|error| {
@@ -152,12 +160,12 @@ impl Runner {
                 if problem.may_pass() {
                     LaunchError::Short(sentence)
                 } else {
-                    LaunchError::Failed(format!("{sentence}. Put a directory there that agents may use, or create a task with another agentWorkspace."))
+                    LaunchError::Failed(format!("{sentence}. Put a directory there that agents may use, or give the task another one: chorus task edit {} --workspace DIR", run.identity.task_id))
                 }
             })?;
             let home = agent
                 .environment
-                .iter()
+                .values()
                 .find(|(name, _)| name.as_str() == "HOME");
             let home = home.map(|(_, home)| home.to_string().into());
             let home = home.or_else(|| std::env::var_os("HOME").map(PathBuf::from));

@@ -67,12 +67,22 @@ impl Workspaces {
         Ok(resolved)
     }
 
-    /// Checks that a workspace from another installation leads to no forbidden place here. It may be missing or outside the root: its
-    /// task is history until a run starts.
-    pub fn check_imported(&self, workspace: &Path) -> Result<(), WorkspaceProblem> {
-        match self.resolve_allowed(workspace) {
-            Ok(_) | Err(WorkspaceProblem::Relative | WorkspaceProblem::Unresolved(_)) => Ok(()),
-            Err(problem) => Err(problem),
+    /// Returns the folder of the default workspaces.
+    pub fn folder(&self) -> PathBuf {
+        self.data_dir.workspaces()
+    }
+
+    /// Checks that agents could work in a workspace now. A default workspace need not exist.
+    pub fn find(&self, workspace: &Path) -> Result<(), WorkspaceProblem> {
+        let resolved = self.resolve_allowed(workspace)?;
+        if resolved.starts_with(self.data_dir.workspaces()) {
+            return Ok(());
+        }
+        self.check_root(&resolved)?;
+        if resolved.is_dir() {
+            Ok(())
+        } else {
+            Err(WorkspaceProblem::Missing)
         }
     }
 
@@ -189,7 +199,7 @@ mod tests {
             let places: [Result<(), WorkspaceProblem>; 3] = [
                 rules.resolve(&forbidden).map(drop),
                 rules.enter(&forbidden).map(drop),
-                rules.check_imported(&forbidden),
+                rules.find(&forbidden),
             ];
             for (check, result) in places.into_iter().enumerate() {
                 assert!(result.is_err(), "{check} {}", forbidden.display());

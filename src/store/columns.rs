@@ -120,6 +120,7 @@ words!(
     ReportResult,
     RequestSourceType,
     RequestState,
+    RunState,
     KindMode,
     Stage,
     StatusName,
@@ -127,7 +128,6 @@ words!(
 );
 
 read_forms!(OutputForm, Text);
-read_words!(RunState);
 write!(ProviderSession);
 numbers!(Minutes, TaskPriority);
 

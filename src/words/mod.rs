@@ -3,6 +3,7 @@
 //! Every edge (HTTP, command line) uses them, and so does the ledger for a stored sentence: a mail, a waiting reason. No program
 //! parses them. An error says first what happened, then what to do.
 
+mod agent;
 mod context;
 mod fault;
 mod handoff;
@@ -13,6 +14,7 @@ mod request;
 mod routing;
 mod tag;
 
+pub use agent::values_to_set;
 pub use context::context_cut;
 pub use fault::fault;
 pub use handoff::taken_down;

@@ -122,6 +122,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NotItsOwnAgent { agent, asked } => {
             format!("A run of {agent} may change only its own agent, {agent}, not {asked}")
         }
+        Refusal::WorkspaceChangedByRun(agent) => format!(
+            "A run of {agent} may not change the workspace of a task. Create a task with another agentWorkspace, or leave that to the operator"
+        ),
         Refusal::WorkspaceOutOfReach { agent, own } => format!(
             "Agent {agent} is masked and may only use its own workspace. Choose {own}, a directory in it, or no agentWorkspace"
         ),

@@ -314,6 +314,10 @@ impl OperatorApp<'_> {
         self.0.with_token(OPERATOR_TOKEN, method, path, body).await
     }
 
+    pub async fn get(self, path: &str) -> Reply {
+        self.send(Method::GET, path, Value::Null).await
+    }
+
     pub async fn post(self, path: &str, body: Value) -> Reply {
         self.send(Method::POST, path, body).await
     }

@@ -49,11 +49,11 @@ pub(in crate::cli) enum AgentCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Create and change the agents that a file describes
+    /// Create and change the agents that files describe
     ///
-    /// The file is YAML or JSON. Below `agent_roles`, it has an agent under each name, with `skills`, `typical_tasks`,
+    /// A file is the JSON of one agent, as `chorus export` writes it, or a file of roles in YAML or JSON. Below `agent_roles`, it has an agent under each name, with `skills`, `typical_tasks`,
     /// `max_session_duration` (minutes), `responsibilities` and, if needed, `provider`, `model`, `program`, `arguments`, `spec_path`,
-    /// `allowed_tools`, `permission_mode`, `available` and `roles`. An agent that exists is changed by its name; fields that the file
+    /// `allowed_tools`, `permission_mode`, `available` and `roles`. An agent that exists is changed by its name; fields that a file
     /// does not give stay as they are.
     Import(ImportAgentsArguments),
     /// List agents
@@ -120,8 +120,9 @@ pub(in crate::cli) enum AgentCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ImportAgentsArguments {
-    /// YAML or JSON file; - reads standard input
-    pub file: PathBuf,
+    /// YAML or JSON files; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// Provider of new agents for which the file names none
     #[arg(long, value_parser = provider)]
     pub provider: Option<Provider>,

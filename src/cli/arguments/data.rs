@@ -10,6 +10,11 @@ use super::{COMMON, DataArguments};
 pub(in crate::cli) struct ExportArguments {
     /// Directory to create
     pub dir: PathBuf,
+    /// Variables of agents to export with values, separated by commas
+    ///
+    /// Without it, an export has the names of environment variables only, because values may be secrets.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub with_environment: Vec<String>,
     #[command(flatten)]
     pub data: DataArguments,
 }

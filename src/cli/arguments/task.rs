@@ -43,6 +43,9 @@ pub(in crate::cli) enum TaskCommand {
         /// Applies to --agent-context and --handoff-instructions.
         #[arg(long)]
         merge: bool,
+        /// Working directory of the agents, while none is active
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
     },

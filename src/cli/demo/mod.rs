@@ -95,7 +95,9 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
         model: None,
         program: Some(Text::lossy(program.to_string_lossy().into_owned())),
         arguments: vec![text("demo-agent")],
-        environment: [(text("DEMO_PACE"), text(&pace.to_string()))].into(),
+        environment: [(text("DEMO_PACE"), text(&pace.to_string()))]
+            .into_iter()
+            .collect(),
         output_form: OutputForm::JsonField("final".to_owned()),
         max_seconds: Some(120),
         idle_seconds: None,

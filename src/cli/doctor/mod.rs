@@ -13,6 +13,7 @@ use crate::api::DispatchOverview;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::ledger;
 use crate::cli::server;
+use crate::cli::stray_agents::StrayAgents;
 use crate::cli::ui::{Failure, Ui, one_line, party, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
@@ -111,9 +112,20 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
         )),
         Ok(engine) => {
             check_ledger(data_dir, &engine, findings).await;
+            findings.extend(check_agent_files(data_dir, &engine).await);
             engine.close().await;
         }
     }
+}
+
+async fn check_agent_files(data_dir: &DataDir, engine: &Engine) -> Option<Finding> {
+    let agents = engine.read(agent::list).await.ok()?;
+    let stray = StrayAgents::find(data_dir, &agents)?;
+    Some(Note(format!(
+        "{}\n      to do: start the server, and take them in with {}",
+        stray.sentence(),
+        stray.command
+    )))
 }
 
 /// Reports parts that [`DataDir::prepare`] must not close to others: they belong to another user, or the directory is shared.

@@ -35,8 +35,9 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             task,
             needs,
             merge,
+            workspace,
             server,
-        } => needs::update(ui, &task, *needs, merge, &server).await,
+        } => needs::update(ui, &task, *needs, workspace.as_deref(), merge, &server).await,
         TaskCommand::Show { task, full, server } => show::run(ui, &task, full, &server).await,
         TaskCommand::Status {
             task,

@@ -1,5 +1,7 @@
 //! `chorus task create` and `chorus task edit`
 
+use std::path::Path;
+
 use super::done;
 use crate::api::TaskInput;
 use crate::cli::arguments::{
@@ -38,10 +40,14 @@ pub(super) async fn update(
     ui: Ui,
     task: &str,
     needs: NeedsArguments,
+    workspace: Option<&Path>,
     merge: bool,
     server: &ServerArguments,
 ) -> Result<(), Failure> {
-    let change = change(needs)?;
+    let change = NeedsChange {
+        agent_workspace: workspace.map(absolute).transpose()?,
+        ..change(needs)?
+    };
     if change.is_empty() {
         return Err(
             Failure::usage("no field is given: set one, such as --agent-role ROLE")
@@ -78,5 +84,6 @@ fn change(needs: NeedsArguments) -> Result<NeedsChange, Failure> {
         depends_on: is_given.then_some(depends_on),
         agent_context: object("--agent-context", needs.agent_context)?,
         handoff_instructions: object("--handoff-instructions", needs.handoff_instructions)?,
+        agent_workspace: None,
     })
 }

@@ -1,10 +1,9 @@
 //! Agents: the configured workers.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::environment::Environment;
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
@@ -40,10 +39,10 @@ pub struct Agent {
     #[serde(default)]
     #[schema(required)]
     pub arguments: Vec<Text>,
-    /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
+    /// Additional environment variables. Only the operator sees their values; for others, and without a value, they are null.
     #[serde(default)]
-    #[schema(required, value_type = std::collections::BTreeMap<String, String>)]
-    pub environment: BTreeMap<Text, Text>,
+    #[schema(required, value_type = std::collections::BTreeMap<String, Option<String>>)]
+    pub environment: Environment,
     /// The part of the output of a `command` that is the final message.
     #[serde(default)]
     #[schema(required, value_type = String, example = "all")]

@@ -1,11 +1,10 @@
 //! Changes: the fields that create or update an agent.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::agent::{Agent, Isolation, OutputForm, Provider};
+use super::environment::Environment;
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
@@ -51,10 +50,10 @@ pub struct AgentChange {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 1000)]
     pub arguments: Option<Vec<Text>>,
-    /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
+    /// Additional environment variables, all of them. Null keeps the value that the agent has.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
-    pub environment: Option<BTreeMap<Text, Text>>,
+    #[schema(value_type = Option<BTreeMap<String, Option<String>>>, nullable = false)]
+    pub environment: Option<Environment>,
     /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false, pattern = "^(all|last_line|json:[^\\x00]+)$")]
@@ -117,7 +116,7 @@ impl AgentChange {
             model: None,
             program: None,
             arguments: Vec::new(),
-            environment: BTreeMap::new(),
+            environment: Environment::default(),
             output_form: OutputForm::default(),
             max_seconds: None,
             idle_seconds: None,
@@ -143,7 +142,10 @@ impl AgentChange {
             model: self.model.unwrap_or(agent.model),
             program: self.program.unwrap_or(agent.program),
             arguments: self.arguments.unwrap_or(agent.arguments),
-            environment: self.environment.unwrap_or(agent.environment),
+            environment: match self.environment {
+                Some(environment) => environment.with_values_of(&agent.environment),
+                None => agent.environment,
+            },
             output_form: self.output_form.unwrap_or(agent.output_form),
             max_seconds: self.max_seconds.unwrap_or(agent.max_seconds),
             idle_seconds: self.idle_seconds.unwrap_or(agent.idle_seconds),

@@ -124,12 +124,13 @@ impl Agent {
     /// Checks the limits that the operating system sets for a new process.
     fn check_process(&self, problems: &mut Problems) {
         let arguments = self.arguments.iter().map(|text| text.as_str().len());
-        let environment = self.environment.iter();
-        let environment =
-            environment.map(|(name, value)| name.as_str().len() + value.as_str().len());
+        let environment = self.environment.0.iter();
+        let environment = environment.map(|(name, value)| {
+            name.as_str().len() + value.as_ref().map_or(0, |value| value.as_str().len())
+        });
         for (field, count, bytes) in [
             ("arguments", self.arguments.len(), arguments.sum::<usize>()),
-            ("environment", self.environment.len(), environment.sum()),
+            ("environment", self.environment.0.len(), environment.sum()),
         ] {
             if count > MOST_ARGUMENTS {
                 problems.add(field, format!("must have at most {MOST_ARGUMENTS} entries"));
@@ -141,7 +142,10 @@ impl Agent {
                 );
             }
         }
-        for name in self.environment.keys().map(Text::as_str) {
+        for name in self.variables_without_value() {
+            problems.add("environment", format!("{name} has no value; give one"));
+        }
+        for name in self.environment.0.keys().map(Text::as_str) {
             let is_illegal = |c: char| c == '=' || c.is_whitespace() || c.is_control();
             if name.is_empty() || name.contains(is_illegal) {
                 problems.add(

@@ -15,17 +15,6 @@ pub struct History {
     pub events: Vec<Event>,
 }
 
-impl History {
-    /// Removes the numbers, which are valid only in the database that assigned them.
-    #[must_use]
-    pub fn without_numbers(mut self) -> Self {
-        for event in &mut self.events {
-            event.number = None;
-        }
-        self
-    }
-}
-
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an event")]
@@ -45,7 +34,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub request_id: Option<RequestId>,
-    /// The position among all events; absent in an archive, where the order in the file counts.
+    /// The position among all events; absent in archives of earlier versions, where the order in the file counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub number: Option<i64>,

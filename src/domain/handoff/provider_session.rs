@@ -1,5 +1,7 @@
 //! Sessions of agent programs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::text::checked_string::checked_string;
 
 const MAX_ID: usize = 200;
@@ -8,7 +10,8 @@ const MAX_ID: usize = 200;
 ///
 /// The program printed it, so the agent may have chosen it. The id becomes an argument of the next run, and its form excludes everything
 /// that a program could read as an option, a path or several arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ProviderSession(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

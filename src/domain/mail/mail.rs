@@ -111,6 +111,10 @@ pub struct Recipient {
     /// The time of the acknowledgement.
     #[schema(required)]
     pub acknowledged_at: Option<Timestamp>,
+    /// The last hand-off whose prompt has the mail.
+    #[serde(default)]
+    #[schema(required)]
+    pub handoff_id: Option<HandoffId>,
 }
 
 /// The content of a mail to send.
@@ -189,6 +193,9 @@ impl Mail {
             if each.acknowledged_at.is_some() && each.read_at.is_none() {
                 return Err(format!("{name} has `acknowledgedAt` without `readAt`"));
             }
+            if each.handoff_id.is_some() && each.delivered_at.is_none() {
+                return Err(format!("{name} has `handoffId` without `deliveredAt`"));
+            }
         }
         Ok(())
     }
@@ -227,6 +234,7 @@ mod tests {
             delivered_at: None,
             read_at: None,
             acknowledged_at: None,
+            handoff_id: None,
         };
         Mail {
             id: MailId::parse("m").unwrap(),

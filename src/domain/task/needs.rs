@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::dependency::{Dependency, DependencyForm};
 use super::priority::TaskPriority;
 use crate::domain::text::field::{present, present_distinct};
-use crate::domain::{Minutes, Problems, Role, Skill, agent_context};
+use crate::domain::{Minutes, Problems, Role, Skill, Text, agent_context};
 
 const MOST_DEPENDENCIES: usize = 100;
 
@@ -26,7 +26,7 @@ pub struct Needs {
     pub handoff_instructions: Map<String, Value>,
 }
 
-/// A partial update of the needs of a task. Absent fields keep their value.
+/// A partial update of the needs of a task, and of its workspace. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(min_properties = 1, example = json!({ "agentRole": "testing", "specialistTags": ["python"], "estimatedDuration": 30 }))]
@@ -94,6 +94,14 @@ pub struct NeedsChange {
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub handoff_instructions: Option<Map<String, Value>>,
+    /// The absolute path of the agents' working directory. It cannot be changed while an agent is active, or by a run.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false, value_type = Option<String>, pattern = "^/[^\\x00]*$")]
+    pub agent_workspace: Option<Text>,
 }
 
 impl NeedsChange {

@@ -401,7 +401,8 @@ pub(crate) struct TaskWire {
     #[schema(required)]
     current_agent: Option<AgentName>,
     /// The hand-offs in order. Only the last entry can be open.
-    #[schema(value_type = Vec<ChainEntryWire>)]
+    #[serde(default)]
+    #[schema(required, value_type = Vec<ChainEntryWire>)]
     agent_chain: Vec<ChainEntry>,
     /// The task whose agent handed it on.
     #[schema(required)]

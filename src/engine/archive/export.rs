@@ -1,6 +1,7 @@
 //! Exports the ledger to files.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,10 +11,11 @@ use serde::ser::{Error as _, SerializeSeq};
 use tokio::sync::mpsc;
 
 use super::one_file::{OneFile, file_of};
-use super::{ArchiveError, Progress, ROUTES, VERSION, at};
+use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION, at, places};
 use crate::config::DataDir;
 use crate::domain::{
-    Agent, Alert, Increment, KindRule, Mail, Request, TaskArchive, TaskSummary, Tool,
+    Agent, Alert, Event, Increment, KindRule, LedgerArchive, Mail, Request, TaskArchive, TaskLinks,
+    TaskSummary, Text, Tool,
 };
 use crate::engine::Engine;
 use crate::ledger;
@@ -25,6 +27,12 @@ const AHEAD: usize = 10;
 
 /// Rows for the thread that writes files. An `Err` means that reading failed and the rows are incomplete.
 type Rows<T> = mpsc::Receiver<Result<T, ()>>;
+
+#[derive(Debug, Clone, Default)]
+pub struct ExportOptions {
+    /// The environment variables of agents whose values the archive gets.
+    pub with_environment: BTreeSet<String>,
+}
 
 /// The numbers of exported items.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,22 +53,25 @@ impl Engine {
     pub async fn export(
         &self,
         to: &Path,
+        options: ExportOptions,
         progress: impl Fn(Progress) + Send + 'static,
     ) -> Result<Exported, ArchiveError> {
         if to.exists() && to.read_dir().map_err(at(to))?.next().is_some() {
             return Err(ArchiveError::NotEmpty(to.to_owned()));
         }
         let snapshot = self.db.snapshot().await?;
-        let (total, few) = snapshot
+        let (total, mut few) = snapshot
             .read(|view| {
                 let few = Few {
                     agents: ledger::agent::list(view)?,
                     tools: ledger::tool::list(view)?,
                     routes: ledger::request::kind_rules::list(view)?,
+                    ledger: archive::ledger(view)?,
                 };
                 Ok((archive::count_tasks(view)?, few))
             })
             .await?;
+        few.hide_values(&options.with_environment)?;
         let (senders, tasks, singles) = Senders::new();
         let files = Files {
             to: to.to_owned(),
@@ -85,6 +96,25 @@ struct Few {
     agents: Vec<Agent>,
     tools: Vec<Tool>,
     routes: Vec<KindRule>,
+    ledger: LedgerArchive,
+}
+
+impl Few {
+    /// Removes the values of environment variables, except of those that were named.
+    fn hide_values(&mut self, named: &BTreeSet<String>) -> Result<(), ArchiveError> {
+        let variables = self
+            .agents
+            .iter()
+            .flat_map(|agent| agent.environment.0.keys());
+        let known: BTreeSet<_> = variables.map(Text::as_str).collect();
+        if let Some(unknown) = named.iter().find(|name| !known.contains(name.as_str())) {
+            return Err(ArchiveError::UnknownVariable(unknown.clone()));
+        }
+        for agent in &mut self.agents {
+            *agent = agent.clone().with_values_named(named);
+        }
+        Ok(())
+    }
 }
 
 struct Senders {
@@ -93,14 +123,16 @@ struct Senders {
     alerts: mpsc::Sender<Result<Alert, ()>>,
     increments: mpsc::Sender<Result<Increment, ()>>,
     mail: mpsc::Sender<Result<Mail, ()>>,
+    events: mpsc::Sender<Result<Event, ()>>,
 }
 
-/// The receivers of the tables with one file per row.
+/// The receivers of the tables that are read after the tasks.
 struct Singles {
     requests: Rows<Request>,
     alerts: Rows<Alert>,
     increments: Rows<Increment>,
     mail: Rows<Mail>,
+    events: Rows<Event>,
 }
 
 impl Senders {
@@ -110,18 +142,21 @@ impl Senders {
         let (alerts, alert_rows) = mpsc::channel(AHEAD);
         let (increments, increment_rows) = mpsc::channel(AHEAD);
         let (mail, mail_rows) = mpsc::channel(AHEAD);
+        let (events, event_rows) = mpsc::channel(AHEAD);
         let senders = Self {
             tasks,
             requests,
             alerts,
             increments,
             mail,
+            events,
         };
         let singles = Singles {
             requests: request_rows,
             alerts: alert_rows,
             increments: increment_rows,
             mail: mail_rows,
+            events: event_rows,
         };
         (senders, task_rows, singles)
     }
@@ -132,7 +167,8 @@ impl Senders {
         send_all(snapshot, self.requests, archive::requests).await?;
         send_all(snapshot, self.alerts, archive::alerts).await?;
         send_all(snapshot, self.increments, archive::increments).await?;
-        send_all(snapshot, self.mail, archive::mail).await
+        send_all(snapshot, self.mail, archive::mail).await?;
+        send_all(snapshot, self.events, archive::events).await
     }
 }
 
@@ -191,7 +227,8 @@ impl Serialize for Summaries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         while let Some(task) = self.files.tasks.borrow_mut().blocking_recv() {
-            let task = task.map_err(|()| S::Error::custom("the rows are incomplete"))?;
+            let mut task = task.map_err(|()| S::Error::custom("the rows are incomplete"))?;
+            task.task.agent_workspace = self.files.archived(&task.task.agent_workspace);
             if let Err(error) = self.files.write_task(self.folder, &task) {
                 self.files.failure.replace(Some(error));
                 return Err(S::Error::custom("a task cannot be written"));
@@ -202,12 +239,40 @@ impl Serialize for Summaries<'_> {
     }
 }
 
+/// A file with a list that is serialised as its rows arrive.
+#[derive(Serialize)]
+struct EventFile {
+    events: EventRows,
+}
+
+struct EventRows {
+    first: Event,
+    others: RefCell<Rows<Event>>,
+}
+
+impl Serialize for EventRows {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        list.serialize_element(&self.first)?;
+        while let Some(event) = self.others.borrow_mut().blocking_recv() {
+            let event = event.map_err(|()| S::Error::custom("the rows are incomplete"))?;
+            list.serialize_element(&event)?;
+        }
+        list.end()
+    }
+}
+
 impl Files {
+    fn archived(&self, workspace: &Text) -> Text {
+        places::archived(&self.data_dir.workspaces(), workspace)
+    }
+
     fn write(self, few: &Few, singles: Singles) -> Result<Exported, ArchiveError> {
         let Few {
             agents,
             tools,
             routes,
+            ledger,
         } = few;
         let beside = match self.to.parent() {
             Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -245,10 +310,18 @@ impl Files {
                 write_json(&folder.join(format!("{}.json", tool.name)), tool)?;
             }
         }
-        let requests = write_rows(unfinished.path(), singles.requests)?;
-        let alerts = write_rows(unfinished.path(), singles.alerts)?;
-        let increments = write_rows(unfinished.path(), singles.increments)?;
-        let mail = write_rows(unfinished.path(), singles.mail)?;
+        let to = unfinished.path();
+        let requests = write_rows(to, singles.requests, |request: &mut Request| {
+            let workspace = request.agent_workspace.as_mut();
+            if let Some(workspace) = workspace {
+                *workspace = self.archived(workspace);
+            }
+        })?;
+        let alerts = write_rows(to, singles.alerts, |_| ())?;
+        let increments = write_rows(to, singles.increments, |_| ())?;
+        let mail = write_rows(to, singles.mail, |_| ())?;
+        write_events(to, singles.events)?;
+        write_json(&to.join(LEDGER), ledger)?;
         if !routes.is_empty() {
             new_folder(unfinished.path(), "dispatch")?;
             write_json(&unfinished.path().join(ROUTES), routes)?;
@@ -277,6 +350,8 @@ impl Files {
             history,
             queue,
             conversation,
+            runs,
+            links,
             folders,
         } = archive;
         let folder = new_folder(registry, task.id.as_str())?;
@@ -285,6 +360,15 @@ impl Files {
         write_json(&folder.join("queue.json"), queue)?;
         if !conversation.messages.is_empty() {
             write_json(&folder.join("messages.json"), conversation)?;
+        }
+        // A task with hand-offs always has the file, which tells this form from that of earlier versions.
+        if let Some(runs) = runs
+            && !task.agent_chain().is_empty()
+        {
+            write_json(&folder.join("runs.json"), runs)?;
+        }
+        if *links != TaskLinks::default() {
+            write_json(&folder.join("links.json"), links)?;
         }
         for (stored, attachment) in folders.iter().zip(&task.attachments) {
             let from = self
@@ -307,11 +391,15 @@ impl Files {
 }
 
 /// Writes a file per row, and returns their number. The folder is created only if there is a row.
-fn write_rows<T: OneFile>(to: &Path, mut rows: Rows<T>) -> Result<u64, ArchiveError> {
+fn write_rows<T: OneFile>(
+    to: &Path,
+    mut rows: Rows<T>,
+    prepare: impl Fn(&mut T),
+) -> Result<u64, ArchiveError> {
     let mut written = 0;
     while let Some(item) = rows.blocking_recv() {
-        let ended = |()| at(to)(std::io::Error::other("the rows are incomplete"));
-        let item = item.map_err(ended)?;
+        let mut item = item.map_err(|()| incomplete(to))?;
+        prepare(&mut item);
         if written == 0 {
             new_folder(to, T::FOLDER)?;
         }
@@ -319,6 +407,22 @@ fn write_rows<T: OneFile>(to: &Path, mut rows: Rows<T>) -> Result<u64, ArchiveEr
         written += 1;
     }
     Ok(written)
+}
+
+/// Writes the events of no task into one file, if there are any.
+fn write_events(to: &Path, mut rows: Rows<Event>) -> Result<(), ArchiveError> {
+    let Some(first) = rows.blocking_recv() else {
+        return Ok(());
+    };
+    let events = EventRows {
+        first: first.map_err(|()| incomplete(to))?,
+        others: RefCell::new(rows),
+    };
+    write_json(&to.join(EVENTS), &EventFile { events })
+}
+
+fn incomplete(to: &Path) -> ArchiveError {
+    at(to)(std::io::Error::other("the rows are incomplete"))
 }
 
 fn new_folder(beside: &Path, name: &str) -> Result<PathBuf, ArchiveError> {

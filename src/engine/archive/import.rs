@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::one_file::{self, Planned, file_of};
-use super::plan::Plan;
+use super::plan::{Displaced, Plan};
 use super::reader::{ArchiveDir, BadFile};
 use super::task_files::{PlannedTask, read_task, task_folder};
 use super::{ArchiveError, Progress, at};
 use crate::config::DataDir;
-use crate::domain::{AttachmentFolder, AttachmentId, TaskId};
+use crate::domain::{AgentName, AttachmentFolder, AttachmentId, Request, TaskId, Text};
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
 use crate::ledger::archive::{self, Import, ImportSource, Imported};
@@ -29,6 +29,10 @@ pub struct ImportReport {
     pub imported: Imported,
     /// The skipped files, with the reasons.
     pub left_out: Vec<BadFile>,
+    /// The tasks and requests whose workspaces agents cannot use here.
+    pub displaced: Vec<Displaced>,
+    /// The variables of new agents whose values the archive does not have.
+    pub without_value: Vec<(AgentName, Vec<Text>)>,
     /// The attachments that are missing in the archive.
     pub missing_attachments: Vec<PathBuf>,
 }
@@ -45,10 +49,10 @@ impl Engine {
         if !archive.path("registry/registry.json").is_file() {
             return Err(ArchiveError::NotAnArchive(from.to_owned()));
         }
-        let mut plan = blocking({
+        let (mut plan, places) = blocking({
             let archive = archive.clone();
             let workspaces = self.workspaces();
-            move || Plan::check(&archive, &workspaces, progress)
+            move || Plan::check(&archive, workspaces, progress)
         })
         .await?;
         let leave_out = move |view: &View<'_>| {
@@ -66,22 +70,33 @@ impl Engine {
             options.skip_bad,
         )?;
         let mut folders = uploads.folders.clone();
-        let requests = source(&archive, plan.requests);
+        let requests = source::<Request>(&archive, plan.requests);
+        let moved = places.clone();
+        let requests = requests.map(move |request| {
+            let mut request = request?;
+            request.agent_workspace = request.agent_workspace.map(|asked| moved.place(&asked));
+            Ok(request)
+        });
         let alerts = source(&archive, plan.alerts);
         let increments = source(&archive, plan.increments);
         let mail = source(&archive, plan.mail);
         let tasks = plan.tasks.into_iter().map(move |planned| {
             let mut task = read_task(&archive, &planned.id)?;
+            task.task.agent_workspace = places.place(&task.task.agent_workspace);
             task.folders = folders.remove(&planned.id).unwrap_or_default();
             Ok(task)
         });
         let import = Import {
             agents: plan.agents,
+            has_agents: plan.has_agents,
+            ledger: plan.ledger,
+            events: plan.events,
+            is_numbered: plan.is_numbered,
             tools: plan.tools,
             routes: plan.routes,
             increments,
             tasks: Box::new(tasks),
-            requests,
+            requests: Box::new(requests),
             alerts,
             mail,
         };
@@ -91,6 +106,8 @@ impl Engine {
         Ok(ImportReport {
             imported,
             left_out: plan.bad,
+            displaced: plan.displaced,
+            without_value: plan.without_value,
             missing_attachments,
         })
     }

@@ -6,6 +6,8 @@
 //! registry/<task-id>/history.json       its events
 //! registry/<task-id>/queue.json         its queue
 //! registry/<task-id>/messages.json      its messages, if there are any; a prompt has `"isPrompt": true`
+//! registry/<task-id>/runs.json          the runs of its hand-offs, if it has hand-offs
+//! registry/<task-id>/links.json         links of its hand-offs to others, and the router's notes, if there are any
 //! registry/<task-id>/attachments/       its attachments
 //! agents/<name>.json                    an agent
 //! tools/<name>.json                     a hand-off tool, if there is any
@@ -14,16 +16,20 @@
 //! increments/<id>.json                  an increment, if there is any; its tasks name it
 //! mail/<id>.json                        a mail with the state of each recipient, if there is any
 //! dispatch/routes.json                  the kind rules of requests, an array, if there are any
+//! events.json                           the events of no task, if there are any
+//! ledger.json                           times of agents and tools, tags in watched files
 //! ```
 //!
-//! In archives older than `isPrompt`, an empty user message of a hand-off is read as a prompt.
+//! Everything but the documented files may be missing, as in archives of earlier versions: without `runs.json`, an open hand-off gets a
+//! run that the next server ends; without `number`, events are numbered in the order of the files; without `isPrompt`, an empty user
+//! message of a hand-off is read as a prompt.
 //!
-//! On import, dangling references become NULL. The link from a request to a tag in a watched file is not exported; the file watch
-//! finds it again.
+//! On import, dangling references become NULL.
 
 mod export;
 mod import;
 mod one_file;
+mod places;
 mod plan;
 mod present;
 mod reader;
@@ -32,14 +38,21 @@ mod task_files;
 
 use std::path::PathBuf;
 
-pub use export::Exported;
+pub use export::{ExportOptions, Exported};
 pub use import::{ImportOptions, ImportReport};
+pub use plan::Displaced;
 pub use reader::BadFile;
 
 use crate::store::StoreError;
 
 /// The file of kind rules, which were called routes when the layout was defined.
 const ROUTES: &str = "dispatch/routes.json";
+
+/// The file of events that belong to no task.
+const EVENTS: &str = "events.json";
+
+/// The file of what belongs to no task and has no file of its own.
+const LEDGER: &str = "ledger.json";
 
 /// The version of the layout.
 const VERSION: u32 = 1;
@@ -50,6 +63,10 @@ pub enum ArchiveError {
     NotEmpty(PathBuf),
     #[error("Directory {} has no registry/registry.json; name a directory written by `chorus export`", .0.display())]
     NotAnArchive(PathBuf),
+    #[error(
+        "No agent has the environment variable {0}; `chorus agent show` lists those of an agent"
+    )]
+    UnknownVariable(String),
     #[error("{}: {cause}", path.display())]
     Io {
         path: PathBuf,

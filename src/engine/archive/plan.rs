@@ -1,18 +1,20 @@
 //! The plan of an import: the importable and the bad files of an archive.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::one_file::{Planned, check_all};
+use super::places::Places;
 use super::reader::{ArchiveDir, BadFile};
 use super::seen::Seen;
-use super::task_files::{PlannedTask, read_task, task_folder};
-use super::{ArchiveError, Progress, ROUTES, VERSION};
+use super::task_files::{PlannedTask, number_problem, read_task, task_folder};
+use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION};
 use crate::domain::{
-    Agent, Alert, Increment, KindRule, Mail, Permissions, Request, TaskArchive, TaskId,
-    TaskSummary, Tool,
+    Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Permissions,
+    Request, TaskId, TaskSummary, Text, Tool,
 };
 use crate::runner::Workspaces;
 
@@ -22,10 +24,28 @@ struct Registry {
     tasks: Vec<TaskSummary>,
 }
 
+/// A task or a request whose workspace agents cannot use here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Displaced {
+    pub noun: &'static str,
+    pub id: String,
+    pub workspace: Text,
+    pub problem: String,
+}
+
 #[derive(Default)]
 pub(super) struct Plan {
     pub tasks: Vec<PlannedTask>,
     pub agents: Vec<Agent>,
+    /// Whether the archive says which agents there are.
+    pub has_agents: bool,
+    /// The variables of new agents that have no value.
+    pub without_value: Vec<(AgentName, Vec<Text>)>,
+    pub displaced: Vec<Displaced>,
+    pub ledger: LedgerArchive,
+    pub events: Vec<Event>,
+    /// Whether all events have numbers.
+    pub is_numbered: bool,
     pub tools: Vec<Tool>,
     pub requests: Vec<Planned>,
     pub alerts: Vec<Planned>,
@@ -38,9 +58,9 @@ pub(super) struct Plan {
 impl Plan {
     pub fn check(
         archive: &ArchiveDir,
-        workspaces: &Workspaces,
+        workspaces: Workspaces,
         progress: impl Fn(Progress),
-    ) -> Result<Self, ArchiveError> {
+    ) -> Result<(Self, Places), ArchiveError> {
         let index = Path::new("registry/registry.json");
         let registry: Registry = archive
             .read(index)
@@ -59,35 +79,91 @@ impl Plan {
         let mut plan = Self::default();
         plan.check_folders(archive, &registry);
         let total = registry.tasks.len() as u64;
+        let places = Places::new(workspaces, registry.tasks.iter().map(|task| &task.id));
         let mut seen = Seen::default();
         for (done, summary) in (1..).zip(registry.tasks) {
-            let task = read_task(archive, &summary.id)
-                .and_then(|task| check_workspace(workspaces, task))
-                .and_then(|task| seen.add(task));
+            let task = read_task(archive, &summary.id).and_then(|task| {
+                let workspace = places.place(&task.task.agent_workspace);
+                Ok((seen.add(task)?, workspace))
+            });
             match task {
-                Ok(task) => plan.tasks.push(task),
+                Ok((task, workspace)) => {
+                    plan.check_workspace(&places, "task", task.id.as_str(), workspace);
+                    plan.tasks.push(task);
+                }
                 Err(bad) => plan.bad.push(bad),
             }
             progress(Progress { done, total });
         }
         plan.leave_out_cycles(&seen.waits_for);
+        plan.check_ledger(archive);
+        plan.check_events(archive, &mut seen);
+        plan.is_numbered = !seen.has_unnumbered;
         plan.check_agents(archive);
         plan.check_tools(archive);
+        let workspaces = RefCell::new(Vec::new());
         plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
-            if let Some(workspace) = &request.agent_workspace
-                && let Err(problem) = workspaces.check_imported(Path::new(workspace.as_str()))
-            {
-                return Some(format!("`agentWorkspace` {problem}"));
+            if let Some(workspace) = &request.agent_workspace {
+                let workspace = places.place(workspace);
+                workspaces
+                    .borrow_mut()
+                    .push((request.id.clone(), workspace));
             }
             let id = request.handoff_id.as_ref()?;
             let has_ended = seen.handoffs.get(id) == Some(&false);
             has_ended.then(|| format!("is claimed by the hand-off {id}, which has ended"))
         });
+        for (id, workspace) in workspaces.into_inner() {
+            plan.check_workspace(&places, "request", id.as_str(), workspace);
+        }
         plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
         plan.increments = check_all(archive, &mut plan.bad, |_: &Increment| None);
         plan.mail = check_all(archive, &mut plan.bad, |_: &Mail| None);
         plan.check_routes(archive);
-        Ok(plan)
+        Ok((plan, places))
+    }
+
+    /// Notes a workspace that agents cannot use here.
+    fn check_workspace(&mut self, places: &Places, noun: &'static str, id: &str, workspace: Text) {
+        self.displaced
+            .extend(places.problem(&workspace).map(|problem| Displaced {
+                noun,
+                id: id.to_owned(),
+                workspace,
+                problem,
+            }));
+    }
+
+    fn check_ledger(&mut self, archive: &ArchiveDir) {
+        match archive.read_if_present(Path::new(LEDGER)) {
+            Ok(ledger) => self.ledger = ledger.unwrap_or_default(),
+            Err(bad) => self.bad.push(bad),
+        }
+    }
+
+    fn check_events(&mut self, archive: &ArchiveDir, seen: &mut Seen) {
+        let file = Path::new(EVENTS);
+        let history = match archive.read_if_present::<History>(file) {
+            Ok(history) => history.unwrap_or_default(),
+            Err(bad) => return self.bad.push(bad),
+        };
+        let problem = history.events.iter().find_map(|event| {
+            if event.task_id.is_some() || event.handoff_id.is_some() {
+                return Some(
+                    "an event names a task or a hand-off; it belongs to the history of that task"
+                        .to_owned(),
+                );
+            }
+            number_problem(event.number).or_else(|| seen.add_event(event).err())
+        });
+        match problem {
+            None => self.events = history.events,
+            Some(message) => self.bad.push(BadFile {
+                file: file.to_owned(),
+                line: None,
+                message,
+            }),
+        }
     }
 
     /// Moves the tasks on a dependency cycle to the bad files.
@@ -216,6 +292,9 @@ impl Plan {
             Ok(names) => names,
             Err(bad) => return self.bad.push(bad),
         };
+        // A ledger without agents has an empty folder, because its default agents were deleted.
+        self.has_agents = !names.is_empty()
+            || (self.ledger.seeding.agents_at.is_some() && archive.path("agents").is_dir());
         let mut seen = HashSet::new();
         for name in names {
             let file = Path::new("agents").join(&name);
@@ -253,17 +332,6 @@ impl Plan {
                 Err(bad) => self.bad.push(bad),
             }
         }
-    }
-}
-
-fn check_workspace(workspaces: &Workspaces, task: TaskArchive) -> Result<TaskArchive, BadFile> {
-    match workspaces.check_imported(Path::new(task.task.agent_workspace.as_str())) {
-        Ok(()) => Ok(task),
-        Err(problem) => Err(BadFile {
-            file: task_folder(&task.task.id).join("task.json"),
-            line: None,
-            message: format!("`agentWorkspace` {problem}"),
-        }),
     }
 }
 

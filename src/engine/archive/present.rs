@@ -1,14 +1,21 @@
 //! Skips the parts of an archive that are already in the database.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::ROUTES;
 use super::one_file::{OneFile, Planned, file_of};
 use super::plan::Plan;
 use super::reader::BadFile;
-use super::task_files::task_folder;
-use crate::domain::{Alert, AlertId, Increment, IncrementId, Mail, MailId, Request, RequestId};
-use crate::ledger::{Result, View, agent, alert, increment, mail, request, session, task, tool};
+use super::task_files::{PlannedTask, task_folder};
+use crate::domain::{
+    Alert, AlertId, Event, HandoffId, Increment, IncrementId, Mail, MailId, Request, RequestId,
+    RunId,
+};
+use crate::ledger::{
+    Result, View, agent, alert, archive, handoff, increment, mail, request, run, session, task,
+    tool,
+};
 
 impl Plan {
     /// Moves all items that are already in the database from the plan to its bad files.
@@ -17,7 +24,15 @@ impl Plan {
         self.leave_out_agents(view)?;
         self.leave_out_tools(view)?;
         self.leave_out_single_files(view)?;
-        self.leave_out_routes(view)
+        self.leave_out_routes(view)?;
+        self.leave_out_events(view)?;
+        self.leave_out_tags();
+        let tasks = self.tasks.iter().map(|task| task.id.as_str());
+        let requests = self.requests.iter().map(|request| request.id.as_str());
+        let planned: HashSet<_> = tasks.chain(requests).collect();
+        self.displaced
+            .retain(|displaced| planned.contains(displaced.id.as_str()));
+        Ok(())
     }
 
     fn leave_out_tasks(&mut self, view: &View<'_>) -> Result<()> {
@@ -28,6 +43,10 @@ impl Plan {
                 && session::exists(view, session)?
             {
                 format!("session {session} is already in the database")
+            } else if let Some(id) = known_handoff(view, &task)? {
+                format!("hand-off {id} is already in the database, on another task")
+            } else if let Some(id) = known_run(view, &task)? {
+                format!("run {id} is already in the database, on another task")
             } else {
                 self.tasks.push(task);
                 continue;
@@ -40,7 +59,17 @@ impl Plan {
 
     fn leave_out_agents(&mut self, view: &View<'_>) -> Result<()> {
         for agent in std::mem::take(&mut self.agents) {
-            match agent::find(view, &agent.name)? {
+            let present = agent::find(view, &agent.name)?;
+            // The values of an agent that exists stay.
+            let agent = match &present {
+                Some(present) => agent.with_values_of(present),
+                None => agent,
+            };
+            let unset: Vec<_> = agent.variables_without_value().cloned().collect();
+            if present.is_none() && !unset.is_empty() {
+                self.without_value.push((agent.name.clone(), unset));
+            }
+            match present {
                 Some(present) if present != agent => self.bad.push(bad_file(
                     Path::new("agents").join(format!("{}.json", agent.name)),
                     format!(
@@ -106,6 +135,63 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+impl Plan {
+    /// Skips the events of no task that the database has, without a report: a second import of an archive must not add them again.
+    fn leave_out_events(&mut self, view: &View<'_>) -> Result<()> {
+        let key = |event: &Event| {
+            let data = event.data.clone();
+            (event.timestamp, event.event_type.as_str().to_owned(), data)
+        };
+        let mut present = HashSet::new();
+        let mut last = 0;
+        loop {
+            let page = archive::events(view, last)?;
+            let Some((number, _)) = page.last() else {
+                break;
+            };
+            last = *number;
+            present.extend(page.iter().map(|(_, event)| key(event)));
+        }
+        self.events.retain(|event| !present.contains(&key(event)));
+        Ok(())
+    }
+
+    /// Skips the tags of requests and alerts that are not imported.
+    fn leave_out_tags(&mut self) {
+        let ids = |planned: &[Planned]| -> HashSet<String> {
+            planned.iter().map(|item| item.id.clone()).collect()
+        };
+        let (requests, alerts) = (ids(&self.requests), ids(&self.alerts));
+        let ledger = &mut self.ledger;
+        ledger
+            .tags
+            .retain(|tag| requests.contains(tag.request_id.as_str()));
+        ledger
+            .alert_tags
+            .retain(|tag| alerts.contains(tag.alert_id.as_str()));
+    }
+}
+
+/// Finds a hand-off of a task that is in the database already.
+fn known_handoff<'a>(view: &View<'_>, task: &'a PlannedTask) -> Result<Option<&'a HandoffId>> {
+    for id in &task.handoffs {
+        if handoff::exists(view, id)? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds a run of a task that is in the database already.
+fn known_run<'a>(view: &View<'_>, task: &'a PlannedTask) -> Result<Option<&'a RunId>> {
+    for id in &task.runs {
+        if run::exists(view, id)? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the planned items that are not in the database, and adds the others to `bad`.

@@ -75,6 +75,14 @@ impl ArchiveDir {
         }
     }
 
+    /// Reads a JSON file that an archive need not have.
+    pub fn read_if_present<T: DeserializeOwned>(&self, file: &Path) -> Result<Option<T>, BadFile> {
+        if self.path(file).symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        self.read(file).map(Some)
+    }
+
     /// Returns the content of a file, or `None` if there is none. Only plain files are read, because a pipe or a device never ends, and
     /// a symbolic link may lead out of the archive.
     pub fn bytes(&self, file: &Path) -> Result<Option<Vec<u8>>, BadFile> {

@@ -4,16 +4,22 @@ use std::collections::{HashMap, HashSet};
 
 use super::reader::BadFile;
 use super::task_files::{PlannedTask, task_folder};
-use crate::domain::{ChainEntry, Door, HandoffId, MessageId, SessionId, Task, TaskArchive, TaskId};
+use crate::domain::{
+    ChainEntry, Door, Event, HandoffId, MessageId, RunId, SessionId, Task, TaskArchive, TaskId,
+};
 
 #[derive(Default)]
 pub(super) struct Seen {
     tasks: HashSet<TaskId>,
     /// The value is true if the hand-off is open.
     pub handoffs: HashMap<HandoffId, bool>,
+    runs: HashSet<RunId>,
     messages: HashSet<MessageId>,
     sessions: HashSet<SessionId>,
     message_numbers: HashSet<i64>,
+    event_numbers: HashSet<i64>,
+    /// Whether an event has no number, as in archives of earlier versions.
+    pub has_unnumbered: bool,
     /// The dependencies of each task that has any.
     pub waits_for: HashMap<TaskId, Vec<TaskId>>,
     transferred: HashSet<HandoffId>,
@@ -66,6 +72,16 @@ impl Seen {
                 );
             }
         }
+        for event in &archive.history.events {
+            if let Err(problem) = self.add_event(event) {
+                return bad("history.json", problem);
+            }
+        }
+        for run in archive.runs.iter().flat_map(|runs| &runs.runs) {
+            if !self.runs.insert(run.id.clone()) {
+                return bad("runs.json", format!("run id {} is used twice", run.id));
+            }
+        }
         for message in &archive.queue.messages {
             if !self.messages.insert(message.id.clone()) {
                 return bad(
@@ -89,6 +105,10 @@ impl Seen {
             self.waits_for
                 .insert(archive.task.id.clone(), others.collect());
         }
+        let handoffs = archive.task.agent_chain().iter();
+        let handoffs = handoffs.map(|entry| entry.id.clone()).collect();
+        let runs = archive.runs.into_iter().flat_map(|runs| runs.runs);
+        let runs = runs.map(|run| run.id).collect();
         let attachments = archive
             .task
             .attachments
@@ -98,8 +118,22 @@ impl Seen {
         Ok(PlannedTask {
             id: archive.task.id,
             session,
+            handoffs,
+            runs,
             attachments,
         })
+    }
+
+    /// Adds the number of an event. A duplicate number is an error.
+    pub fn add_event(&mut self, event: &Event) -> Result<(), String> {
+        match event.number {
+            None => self.has_unnumbered = true,
+            Some(number) if !self.event_numbers.insert(number) => {
+                return Err(format!("event number {number} is used twice"));
+            }
+            Some(_) => {}
+        }
+        Ok(())
     }
 }
 

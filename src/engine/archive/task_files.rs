@@ -1,11 +1,12 @@
 //! Reads the files of one task.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::reader::{ArchiveDir, BadFile};
 use crate::domain::{
-    Conversation, Filename, HandoffId, History, Queue, SessionId, Task, TaskArchive, TaskId,
+    ArchivedRun, Conversation, Filename, HandoffId, History, MOST_NUMBER, Queue, RunId, RunState,
+    Runs, SessionId, Task, TaskArchive, TaskId, TaskLinks,
 };
 
 /// A task that passed the check.
@@ -13,6 +14,8 @@ pub(super) struct PlannedTask {
     pub id: TaskId,
     /// The session that the task belongs to.
     pub session: Option<SessionId>,
+    pub handoffs: Vec<HandoffId>,
+    pub runs: Vec<RunId>,
     pub attachments: Vec<Filename>,
 }
 
@@ -53,11 +56,14 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
     }
     let history: History = archive.read(&folder.join("history.json"))?;
     for event in &history.events {
-        if event.number.is_some() || event.task_id.is_some() {
+        if event.task_id.is_some() {
             return bad(
                 "history.json",
-                "an event has a `number` or `taskId`, which an archive does not contain".into(),
+                "an event has a `taskId`, which an archive does not contain".into(),
             );
+        }
+        if let Some(problem) = number_problem(event.number) {
+            return bad("history.json", problem);
         }
         if let Some(handoff) = &event.handoff_id
             && !task.agent_chain().iter().any(|entry| entry.id == *handoff)
@@ -69,13 +75,9 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
         }
     }
     let queue: Queue = archive.read(&folder.join("queue.json"))?;
-    let file = folder.join("messages.json");
-    let has_messages = archive.path(&file).symlink_metadata().is_ok();
-    let mut conversation: Conversation = if has_messages {
-        archive.read(&file)?
-    } else {
-        Conversation::default()
-    };
+    let mut conversation: Conversation = archive
+        .read_if_present(&folder.join("messages.json"))?
+        .unwrap_or_default();
     conversation.mark_prompts();
     let mut messages = conversation.messages.iter();
     if let Some(problem) = messages.find_map(|message| message.check().err()) {
@@ -87,13 +89,99 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
             format!("a message names hand-off {handoff}, which is not a hand-off of the task"),
         );
     }
+    let runs: Option<Runs> = archive.read_if_present(&folder.join("runs.json"))?;
+    if let Some(problem) = runs.as_ref().and_then(|runs| problem_of_runs(&task, runs)) {
+        return bad("runs.json", problem);
+    }
+    let links: Option<TaskLinks> = archive.read_if_present(&folder.join("links.json"))?;
+    if let Some(problem) = links
+        .as_ref()
+        .and_then(|links| problem_of_links(&task, links))
+    {
+        return bad("links.json", problem);
+    }
     Ok(TaskArchive {
         task,
         history,
         queue,
         conversation,
+        runs,
+        links: links.unwrap_or_default(),
         folders: Vec::new(),
     })
+}
+
+/// Describes why an event cannot have its number.
+pub(super) fn number_problem(number: Option<i64>) -> Option<String> {
+    let number = number.filter(|number| !(1..=MOST_NUMBER).contains(number))?;
+    Some(format!(
+        "event number {number} is not between 1 and {MOST_NUMBER}"
+    ))
+}
+
+fn problem_of_runs(task: &Task, Runs { runs }: &Runs) -> Option<String> {
+    let (mut ids, mut attempts) = (HashSet::new(), HashSet::new());
+    let (mut last, mut unended) = (HashMap::new(), None::<&ArchivedRun>);
+    for run in runs {
+        let id = &run.id;
+        if let Err(problem) = run.check() {
+            return Some(format!("run {id}: {problem}"));
+        }
+        let mut chain = task.agent_chain().iter();
+        let Some(entry) = chain.find(|entry| entry.id == run.handoff_id) else {
+            let handoff = &run.handoff_id;
+            return Some(format!(
+                "run {id} names hand-off {handoff}, which is not a hand-off of the task"
+            ));
+        };
+        if !ids.insert(id) {
+            return Some(format!("run id {id} is used twice"));
+        }
+        if !attempts.insert((&entry.id, run.attempt)) {
+            let attempt = run.attempt;
+            return Some(format!("run {id}: attempt {attempt} is used twice"));
+        }
+        if run.state != RunState::Ended {
+            if !entry.is_open() {
+                return Some(format!("run {id} has not ended, but its hand-off has"));
+            }
+            if unended.replace(run).is_some() {
+                return Some(format!("run {id} is the second one that has not ended"));
+            }
+        }
+        let last = last.entry(&entry.id).or_insert(run.attempt);
+        *last = run.attempt.max(*last);
+    }
+    let run = unended.filter(|run| last[&run.handoff_id] > run.attempt)?;
+    Some(format!(
+        "run {} has not ended, but a later attempt has",
+        run.id
+    ))
+}
+
+fn problem_of_links(task: &Task, links: &TaskLinks) -> Option<String> {
+    if links.unsuited && task.routing.waiting_reason.is_none() {
+        return Some("`unsuited` requires a `waitingReason` of the task".to_owned());
+    }
+    let mut ids = HashSet::new();
+    for links in &links.handoffs {
+        let id = &links.handoff_id;
+        let mut chain = task.agent_chain().iter();
+        let Some(entry) = chain.find(|entry| entry.id == *id) else {
+            return Some(format!("names {id}, which is not a hand-off of the task"));
+        };
+        if !ids.insert(id) {
+            return Some(format!("hand-off {id} is listed twice"));
+        }
+        let delivered = links
+            .delegation
+            .as_ref()
+            .and_then(|asked| asked.delivered_at);
+        if delivered.is_some() && entry.is_open() {
+            return Some(format!("the answer of {id} was delivered before its end"));
+        }
+    }
+    None
 }
 
 /// Finds a message that names a hand-off of another task.

@@ -27,7 +27,11 @@ pub fn put(tx: &mut Tx<'_>, put: &PutAgent) -> Result<AgentPut> {
     if let Some(before) = before.as_ref().filter(|_| put.only_new) {
         return Err(Refusal::AgentExists(before.name.clone()).into());
     }
-    let mut problems = put.agent.check();
+    let asked = match &before {
+        Some(before) => put.agent.clone().with_values_of(before),
+        None => put.agent.clone(),
+    };
+    let mut problems = asked.check();
     if before.is_none() {
         problems.0.extend(put.agent.check_new_name().0);
     }
@@ -38,7 +42,7 @@ pub fn put(tx: &mut Tx<'_>, put: &PutAgent) -> Result<AgentPut> {
     };
     let agent = Agent {
         name: before.name.clone(),
-        ..put.agent.clone()
+        ..asked
     };
     replace(tx, &before, &agent)?;
     Ok(AgentPut {

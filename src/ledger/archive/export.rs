@@ -1,10 +1,13 @@
 //! The pages of an export.
 
-use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
+use crate::domain::{
+    Alert, Conversation, Event, Increment, LedgerArchive, Mail, Request, Runs, TaskArchive,
+};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::tables::{
-    alerts as alert_table, events, handoffs, increments as increment_table, mail as mail_table,
-    messages, queue_messages, requests as request_table,
+    agents, alerts as alert_table, archived_links, archived_runs, events as event_table, handoffs,
+    increments as increment_table, installation, mail as mail_table, messages, queue_messages,
+    request_tags, requests as request_table, tools,
 };
 use crate::store::{Result, StoreError, View};
 
@@ -24,17 +27,41 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
         let task = stored.task.with_agent_chain(chain);
         let archive = TaskArchive {
             task: task.map_err(StoreError::inconsistent)?,
-            history: events::of_task(view, number)?.without_numbers(),
+            history: event_table::of_task(view, number)?,
             queue: queue_messages::of_task(view, number)?,
             conversation: Conversation {
                 messages: messages::archived_of_task(view, number)?,
             },
+            runs: Some(Runs {
+                runs: archived_runs::of_task(view, number)?,
+            }),
+            links: archived_links::of_task(view, number)?,
             folders: stored.folders,
         };
         Ok((number, archive))
     };
     let page = tasks::after(view, after, PAGE)?;
     page.into_iter().map(archive).collect()
+}
+
+/// Reads what belongs to no task and has no file of its own.
+pub fn ledger(view: &View<'_>) -> Result<LedgerArchive> {
+    Ok(LedgerArchive {
+        seeding: installation::seeding(view)?,
+        agents: agents::times(view)?,
+        tools: tools::times(view)?,
+        tags: request_tags::archived(view)?,
+        alert_tags: alert_table::archived_tags(view)?,
+    })
+}
+
+/// Lists events of no task.
+pub fn events(view: &View<'_>, after: i64) -> Result<Numbered<Event>> {
+    let page = event_table::alone_after(view, after, PAGE)?;
+    let numbered = page
+        .into_iter()
+        .map(|event| (event.number.unwrap_or(i64::MAX), event));
+    Ok(numbered.collect())
 }
 
 pub fn requests(view: &View<'_>, after: i64) -> Result<Numbered<Request>> {

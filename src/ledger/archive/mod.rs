@@ -4,5 +4,7 @@ mod export;
 mod import;
 mod task;
 
-pub use export::{Numbered, alerts, count_tasks, increments, mail, requests, tasks};
+pub use export::{
+    Numbered, alerts, count_tasks, events, increments, ledger, mail, requests, tasks,
+};
 pub use import::{Import, ImportSource, Imported, import};

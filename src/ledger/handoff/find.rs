@@ -9,6 +9,10 @@ pub fn get(view: &View<'_>, id: &HandoffId) -> Result<Handoff> {
     handoffs::find(view, id)?.ok_or_else(|| Refusal::HandoffNotFound(id.clone()).into())
 }
 
+pub fn exists(view: &View<'_>, id: &HandoffId) -> Result<bool> {
+    Ok(handoffs::find_number(view, id)?.is_some())
+}
+
 /// Lists the hand-offs of a task in chain order, until they are too large for one page.
 pub fn of_task(
     view: &View<'_>,

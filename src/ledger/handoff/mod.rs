@@ -24,6 +24,6 @@ pub use close::{Cause, Closed, Ending, close};
 pub use control::{LeftRun, Moved};
 pub use delegate::{Delegate, delegate};
 pub use end::{cancel, complete, end_by_number};
-pub use find::{get, of_task, of_trace};
+pub use find::{exists, get, of_task, of_trace};
 pub use move_session::{MoveSession, move_session};
 pub use transfer::{Transfer, transfer};

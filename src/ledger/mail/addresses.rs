@@ -50,6 +50,7 @@ pub fn expand(view: &View<'_>, to: &[Address], cc: &[Address]) -> Result<Vec<Rec
                         delivered_at: None,
                         read_at: None,
                         acknowledged_at: None,
+                        handoff_id: None,
                     });
                 }
             }

@@ -40,9 +40,11 @@ pub fn seed(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces all rules by those of an archive.
-pub fn import(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
-    installation::mark_routes_seeded(tx)?;
+/// Replaces all rules by those of an archive. Archives of earlier versions do not record when the default rules were seeded.
+pub fn import(tx: &Tx<'_>, rules: &[KindRule], is_of_earlier_version: bool) -> Result<()> {
+    if is_of_earlier_version {
+        installation::mark_routes_seeded(tx)?;
+    }
     dispatch_routes::replace_all(tx, rules)
 }
 

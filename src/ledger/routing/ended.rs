@@ -69,7 +69,7 @@ pub fn follow_end(
         }
         (NextStep::FollowMessageReport, Some((report, before))) => {
             let report = report.without_illegal_parts();
-            reports::insert(tx, handoff_number, &report)?;
+            reports::insert(tx, handoff_number, &report, tx.now)?;
             let before = Text::lossy(before.to_owned());
             finish(tx, &mut on, &agent_name, Some(&report), &before)?
         }

@@ -18,7 +18,7 @@ pub fn give_report(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
     let caller = CallingRun::load(tx, &give.caller)?;
     let mut on = task::load(tx, &give.task_id)?;
     rights::may_report_on(&give.caller, &on.task)?;
-    reports::insert(tx, caller.number, &give.report)?;
+    reports::insert(tx, caller.number, &give.report, tx.now)?;
     if let Some(context) = &give.report.agent_context {
         let before = on.task.needs.agent_context.clone();
         on.task.needs.agent_context.extend(context.clone());

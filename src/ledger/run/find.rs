@@ -90,6 +90,10 @@ pub fn find(view: &View<'_>, id: &RunId) -> Result<Option<ClaimedRun>> {
     number.map(|number| load(view, number)).transpose()
 }
 
+pub fn exists(view: &View<'_>, id: &RunId) -> Result<bool> {
+    Ok(runs::find_number(view, id)?.is_some())
+}
+
 /// Lists the runs that were started and have not ended, oldest first.
 pub fn running(view: &View<'_>) -> Result<Vec<ClaimedRun>> {
     let numbers = runs::list_running(view)?;

@@ -14,7 +14,7 @@ mod waits;
 
 pub use briefing::{Briefing, briefing};
 pub use claim::{ClaimRun, claim, requeue, requeue_fresh, requeue_unproven, return_run, tags_due};
-pub use find::{ClaimedRun, find, of_handoff, running, running_ids};
+pub use find::{ClaimedRun, exists, find, of_handoff, running, running_ids};
 pub use finish::{FinishRun, finish};
 pub use launch::{record_launch, record_left};
 pub use limits::{Launch, Limits};

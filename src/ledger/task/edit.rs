@@ -1,8 +1,8 @@
-//! Changing the needs of a task.
+//! Changing the needs and the workspace of a task.
 
-use crate::domain::{Caller, EventKind, NeedsChange, Refusal, Task, TaskId};
+use crate::domain::{Caller, EventKind, NeedsChange, Refusal, Task, TaskId, Text};
 use crate::ledger::{history, increment, rights};
-use crate::store::tables::{task_dependencies, task_routing};
+use crate::store::tables::{task_dependencies, task_routing, tasks};
 use crate::store::{Result, Tx};
 
 use super::find::load;
@@ -12,6 +12,8 @@ use super::{dependencies, readiness};
 pub struct ChangeNeeds {
     pub task_id: TaskId,
     pub change: NeedsChange,
+    /// The resolved path of the new workspace.
+    pub workspace: Option<Text>,
     /// Whether objects are merged into the existing ones.
     pub merge: bool,
     pub caller: Caller,
@@ -22,7 +24,16 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let mut on = load(tx, &asked.task_id)?;
     increment::check_round(tx, &on)?;
     let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
-    let changed = needs.changed_since(&on.task.needs);
+    let mut changed = needs.changed_since(&on.task.needs);
+    let before = &on.task.agent_workspace;
+    let workspace = asked.workspace.as_ref().filter(|asked| *asked != before);
+    if workspace.is_some() {
+        rights::may_move_workspace(&asked.caller)?;
+        if let Some(agent) = on.task.current_agent() {
+            return Err(Refusal::AgentActive(agent.clone()).into());
+        }
+        changed.push("agentWorkspace");
+    }
     // The change itself was checked, but the merged object may be too large.
     needs
         .check_sizes(tx.rules.largest_object)
@@ -48,6 +59,10 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let before = std::mem::replace(&mut on.task.needs, needs);
     readiness::merge_context_of_dependencies(tx, &mut on, &before.depends_on)?;
     on.task.updated_at = tx.now;
+    if let Some(workspace) = workspace {
+        tasks::update_workspace(tx, on.number, workspace)?;
+        on.task.agent_workspace = workspace.clone();
+    }
     if !on.task.routing.blocked {
         on.task.routing.waiting_reason = None;
     }

@@ -19,9 +19,9 @@ pub(in crate::runner) fn launched_agent(run: &ClaimedRun) -> Option<Agent> {
 fn starter(agent: Agent, job: &JobStart) -> Agent {
     let mut words = job.command.iter().cloned();
     let mut environment = agent.environment;
-    environment.insert(
+    environment.0.insert(
         Text::lossy(JOB_REQUEST.to_owned()),
-        Text::lossy(job.request_id.to_string()),
+        Some(Text::lossy(job.request_id.to_string())),
     );
     Agent {
         provider: Provider::Command,

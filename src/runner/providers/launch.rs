@@ -59,7 +59,7 @@ pub fn command_line(
     line.program = program_of(agent);
     let own = agent
         .environment
-        .iter()
+        .values()
         .map(|(name, value)| (name.to_string(), value.to_string()));
     line.environment.extend(own);
     Ok(line)

@@ -1,9 +1,8 @@
 //! The table `agents`.
 
-use std::collections::BTreeMap;
-
 use crate::domain::{
-    Agent, AgentName, Isolation, Minutes, OutputForm, Provider, Role, Skill, Text,
+    Agent, AgentName, Environment, Isolation, Minutes, OutputForm, Provider, Role, RowTimes, Skill,
+    Text,
 };
 use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
@@ -18,7 +17,7 @@ columns! {
         model: Option<Text> = "model",
         program: Option<Text> = "program",
         arguments: Json<Vec<Text>> = "arguments",
-        environment: Json<BTreeMap<Text, Text>> = "environment",
+        environment: Json<Environment> = "environment",
         output_form: OutputForm = "output_form",
         max_seconds: Option<u64> = "max_seconds",
         idle_seconds: Option<u64> = "idle_seconds",
@@ -79,6 +78,30 @@ pub fn find_availability(view: &View<'_>, name: &str) -> Result<Option<(AgentNam
 pub fn list(view: &View<'_>) -> Result<Vec<Agent>> {
     const ALL: Statement<0> = sql!(SELECT, " ORDER BY name");
     view.rows(ALL, params![], from_row)
+}
+
+/// Lists when each row was created and changed.
+pub fn times(view: &View<'_>) -> Result<Vec<RowTimes>> {
+    view.rows(
+        sql!("SELECT name, created_at, updated_at FROM agents ORDER BY name"),
+        params![],
+        |row| {
+            Ok(RowTimes {
+                name: row.get(0)?,
+                created_at: row.get(1)?,
+                updated_at: row.get(2)?,
+            })
+        },
+    )
+}
+
+/// Saves the times of an imported row.
+pub fn update_times(tx: &Tx<'_>, times: &RowTimes) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE agents SET created_at = $1, updated_at = $2 WHERE name = $3"),
+        params![times.created_at, times.updated_at, times.name],
+    )?;
+    Ok(())
 }
 
 pub fn names(view: &View<'_>) -> Result<Vec<AgentName>> {

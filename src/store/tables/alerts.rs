@@ -1,6 +1,6 @@
 //! The table `alerts`.
 
-use crate::domain::{Alert, AlertId, AlertQuery, Page, TaskId, Text, Timestamp};
+use crate::domain::{Alert, AlertId, AlertQuery, ArchivedAlertTag, Page, TaskId, Text, Timestamp};
 use crate::store::{FromRow, Item, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
 columns! {
@@ -109,6 +109,29 @@ pub fn update_end(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
     tx.execute(
         sql!("UPDATE alerts SET resolved_at = $1, resolved_by = $2 WHERE id = $3"),
         params![alert.resolved_at, alert.resolved_by, alert.id],
+    )?;
+    Ok(())
+}
+
+/// Lists for an archive which alerts were active in their files when the two last agreed.
+pub fn archived_tags(view: &View<'_>) -> Result<Vec<ArchivedAlertTag>> {
+    view.rows(
+        sql!("SELECT id, is_active_in_file FROM alerts WHERE is_active_in_file IS NOT NULL ORDER BY number"),
+        params![],
+        |row| {
+            Ok(ArchivedAlertTag {
+                alert_id: row.get(0)?,
+                active: row.get(1)?,
+            })
+        },
+    )
+}
+
+/// Saves whether an imported alert was active in its file.
+pub fn update_archived_tag(tx: &Tx<'_>, tag: &ArchivedAlertTag) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE alerts SET is_active_in_file = $1 WHERE id = $2 AND file IS NOT NULL"),
+        params![tag.active, tag.alert_id],
     )?;
     Ok(())
 }

@@ -36,6 +36,26 @@ pub fn insert(tx: &Tx<'_>, about: EventNumbers, event: &Event) -> Result<i64> {
     )
 }
 
+/// Inserts an event from an archive under a given number.
+pub fn insert_numbered(tx: &Tx<'_>, number: i64, about: EventNumbers, event: &Event) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO events (number, task_number, handoff_number, request_number, occurred_at, type, data)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![
+            number,
+            about.task,
+            about.handoff,
+            about.request,
+            event.timestamp,
+            event.event_type,
+            serde_json::to_string(&event.data).expect("strings are JSON"),
+        ],
+    )?;
+    Ok(())
+}
+
 columns! {
     struct EventRow {
         timestamp: Timestamp = "e.occurred_at",
@@ -87,6 +107,15 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<History> {
     const OF_TASK: Statement<1> = sql!(SELECT, " WHERE e.task_number = $1 ORDER BY e.number");
     let events = view.rows(OF_TASK, params![task_number], of_known_task)?;
     Ok(History { events })
+}
+
+/// Lists events of no task after a number, oldest first.
+pub fn alone_after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
+    const ALONE: Statement<2> = sql!(
+        SELECT,
+        " WHERE e.task_number IS NULL AND e.number > $1 ORDER BY e.number LIMIT $2"
+    );
+    view.rows(ALONE, params![number, limit], of_known_task)
 }
 
 /// Lists events of a task after a number, as [`of_task`] does, until they are too large for one page.

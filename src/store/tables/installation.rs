@@ -1,7 +1,8 @@
 //! The table `installation`, which has a single row.
 
 use crate::clock::ClockMark;
-use crate::store::{Result, StoreError, Tx, View, params, sql};
+use crate::domain::{Seeding, Timestamp};
+use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
 pub fn update_ready(tx: &Tx<'_>) -> Result<()> {
     let statement = sql!("UPDATE installation SET ready_at = $1");
@@ -48,6 +49,48 @@ pub fn are_routes_chosen(view: &View<'_>) -> Result<bool> {
         sql!("SELECT 1 FROM installation WHERE routes_chosen_at IS NOT NULL"),
         params![],
     )
+}
+
+columns! {
+    struct SeedingRow {
+        agents: Option<Timestamp> = "seeded_at",
+        specialists: Option<Timestamp> = "specialists_planted_at",
+        routes: Option<Timestamp> = "routes_planted_at",
+        chosen_routes: Option<Timestamp> = "routes_chosen_at",
+    }
+}
+
+/// Returns when the defaults were seeded.
+pub fn seeding(view: &View<'_>) -> Result<Seeding> {
+    const SEEDING: Statement<0> = sql!("SELECT ", SeedingRow::COLUMNS, " FROM installation");
+    let row = view.one(SEEDING, params![], SeedingRow::from_row)?;
+    Ok(Seeding {
+        agents_at: row.agents,
+        specialists_at: row.specialists,
+        routes_at: row.routes,
+        routes_chosen_at: row.chosen_routes,
+    })
+}
+
+/// Saves the times of seeding that the installation does not have yet. A ledger with default agents gets the specialists at the next
+/// start of the server.
+pub fn add_seeding(tx: &Tx<'_>, seeding: &Seeding) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE installation SET seeded_at = coalesce(seeded_at, $1),
+                                     specialists_planted_at = iif(seeded_at IS NULL, coalesce(specialists_planted_at, $2),
+                                                                  specialists_planted_at),
+                                     routes_planted_at = coalesce(routes_planted_at, $3),
+                                     routes_chosen_at = coalesce(routes_chosen_at, $4)"
+        ),
+        params![
+            seeding.agents_at,
+            seeding.specialists_at,
+            seeding.routes_at,
+            seeding.routes_chosen_at
+        ],
+    )?;
+    Ok(())
 }
 
 pub fn clock_mark(view: &View<'_>) -> Result<Option<ClockMark>> {

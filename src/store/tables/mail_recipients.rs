@@ -1,6 +1,6 @@
 //! The table `mail_recipients`.
 
-use crate::domain::{Correspondent, MailId, Recipient, TaskId, Timestamp};
+use crate::domain::{Correspondent, HandoffId, MailId, Recipient, TaskId, Timestamp};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, packed, params, sql, text};
 
 packed! {
@@ -12,6 +12,7 @@ packed! {
         delivered_at: Option<Timestamp> = "x.delivered_at",
         read_at: Option<Timestamp> = "x.read_at",
         acknowledged_at: Option<Timestamp> = "x.acknowledged_at",
+        handoff_id: Option<HandoffId> = "(SELECT g.id FROM handoffs g WHERE g.number = x.delivered_handoff_number)",
     }
 }
 
@@ -23,6 +24,7 @@ impl From<PackedRecipient> for Recipient {
             delivered_at: packed.delivered_at,
             read_at: packed.read_at,
             acknowledged_at: packed.acknowledged_at,
+            handoff_id: packed.handoff_id,
         }
     }
 }
@@ -89,8 +91,8 @@ pub fn insert(
     tx.insert(
         sql!(
             "INSERT INTO mail_recipients (mail_number, recipient, is_cc, ack_due_at, delivered_at, read_at,
-                                          acknowledged_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+                                          acknowledged_at, delivered_handoff_number)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT number FROM handoffs WHERE id = $8))"
         ),
         params![
             mail_number,
@@ -100,6 +102,7 @@ pub fn insert(
             recipient.delivered_at,
             recipient.read_at,
             recipient.acknowledged_at,
+            recipient.handoff_id,
         ],
     )?;
     Ok(())

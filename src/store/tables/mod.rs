@@ -5,6 +5,8 @@
 pub mod agents;
 pub mod alerts;
 pub mod applicants;
+pub mod archived_links;
+pub mod archived_runs;
 pub mod attachments;
 pub mod delegations;
 pub mod dispatch_routes;

@@ -3,11 +3,16 @@
 use serde_json::Value;
 
 use super::handoffs::report;
-use crate::domain::{Report, ReportResult, Text};
+use crate::domain::{Report, ReportResult, Text, Timestamp};
 use crate::store::{FromRow, Json, Result, Statement, Tx, View, columns, params, sql};
 
 /// Saves the report of a hand-off, and replaces an earlier one.
-pub fn insert(tx: &Tx<'_>, handoff_number: i64, report: &Report) -> Result<()> {
+pub fn insert(
+    tx: &Tx<'_>,
+    handoff_number: i64,
+    report: &Report,
+    reported_at: Timestamp,
+) -> Result<()> {
     tx.execute(
         sql!(
             "INSERT INTO reports (handoff_number, result, reported_at, summary, details) VALUES ($1, $2, $3, $4, $5)
@@ -18,7 +23,7 @@ pub fn insert(tx: &Tx<'_>, handoff_number: i64, report: &Report) -> Result<()> {
         params![
             handoff_number,
             report.result,
-            tx.now,
+            reported_at,
             report.summary,
             report.details.as_ref().map(ToString::to_string),
         ],

@@ -1,6 +1,6 @@
 //! The table `request_tags`: the tags of requests in watched files.
 
-use crate::domain::{Kind, RequestId, RequestState, Text};
+use crate::domain::{ArchivedTag, Kind, RequestId, RequestState, Text};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
@@ -26,6 +26,56 @@ pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<RequestTag>> {
          WHERE t.file = $1 ORDER BY r.source_line, r.number"
     );
     view.rows(OF_FILE, params![file], RequestTag::from_row)
+}
+
+columns! {
+    struct ArchivedRow {
+        request_id: RequestId = "r.id",
+        file: Text = "t.file",
+        state: RequestState = "t.state",
+        recoveries: u32 = "t.recoveries",
+        transitions: u32 = "t.transitions",
+        is_ending: bool = "t.is_ending",
+    }
+}
+
+/// Lists all tags for an archive.
+pub fn archived(view: &View<'_>) -> Result<Vec<ArchivedTag>> {
+    const ARCHIVED: Statement<0> = sql!(
+        "SELECT ",
+        ArchivedRow::COLUMNS,
+        " FROM request_tags t JOIN requests r ON r.number = t.request_number ORDER BY t.request_number"
+    );
+    view.rows(ARCHIVED, params![], |row| {
+        let row = ArchivedRow::from_row(row)?;
+        Ok(ArchivedTag {
+            request_id: row.request_id,
+            file: row.file,
+            state: row.state,
+            recoveries: row.recoveries,
+            transitions: row.transitions,
+            ending: row.is_ending,
+        })
+    })
+}
+
+/// Inserts the tag of an imported request, if the request is in the ledger and comes from a file.
+pub fn insert_archived(tx: &Tx<'_>, tag: &ArchivedTag) -> Result<()> {
+    tx.execute(
+        sql!(
+            "INSERT OR IGNORE INTO request_tags (request_number, file, state, recoveries, transitions, is_ending)
+             SELECT number, $1, $2, $3, $4, $5 FROM requests WHERE id = $6 AND source_type = 'file'"
+        ),
+        params![
+            tag.file,
+            tag.state,
+            tag.recoveries,
+            tag.transitions,
+            tag.ending,
+            tag.request_id
+        ],
+    )?;
+    Ok(())
 }
 
 /// Finds the newest open request of a file with the same text that was withdrawn, or was imported without its tag.

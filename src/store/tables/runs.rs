@@ -98,14 +98,20 @@ pub fn insert_queued(
     Ok(())
 }
 
-/// Inserts the first run of a hand-off, already started.
-pub fn insert_running(tx: &Tx<'_>, id: &RunId, handoff_number: i64, at: Timestamp) -> Result<()> {
+/// Inserts a run of a hand-off, already started.
+pub fn insert_running(
+    tx: &Tx<'_>,
+    id: &RunId,
+    handoff_number: i64,
+    attempt: u32,
+    at: Timestamp,
+) -> Result<()> {
     tx.insert(
         sql!(
             "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, started_at)
-             VALUES ($1, $2, 1, 'running', $3, $3)"
+             VALUES ($1, $2, $3, 'running', $4, $4)"
         ),
-        params![id, handoff_number, at],
+        params![id, handoff_number, attempt, at],
     )?;
     Ok(())
 }

@@ -337,6 +337,15 @@ pub fn find_keys(view: &View<'_>, id: &TaskId) -> Result<Option<TaskKeys>> {
     )
 }
 
+/// Returns the root of a task's family.
+pub fn find_root_number(view: &View<'_>, number: i64) -> Result<i64> {
+    view.one(
+        sql!("SELECT coalesce(master_number, number) FROM tasks WHERE number = $1"),
+        params![number],
+        |row| row.get(0),
+    )
+}
+
 pub fn find_number(view: &View<'_>, id: &TaskId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM tasks WHERE id = $1"),
@@ -445,6 +454,14 @@ pub fn update_status(tx: &Tx<'_>, number: i64, task: &Task) -> Result<()> {
             task.updated_at,
             number
         ],
+    )?;
+    Ok(())
+}
+
+pub fn update_workspace(tx: &Tx<'_>, number: i64, workspace: &Text) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE tasks SET agent_workspace = $1 WHERE number = $2"),
+        params![workspace, number],
     )?;
     Ok(())
 }

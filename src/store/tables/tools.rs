@@ -1,6 +1,6 @@
 //! The table `tools`.
 
-use crate::domain::{AgentName, ContextVariable, Text, Tool, ToolName};
+use crate::domain::{AgentName, ContextVariable, RowTimes, Text, Tool, ToolName};
 use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
@@ -51,6 +51,30 @@ pub fn list_usable(view: &View<'_>) -> Result<Vec<Tool>> {
         " WHERE target_agent IN (SELECT name FROM agents WHERE available = 1) ORDER BY name"
     );
     view.rows(USABLE, params![], from_row)
+}
+
+/// Lists when each row was created and changed.
+pub fn times(view: &View<'_>) -> Result<Vec<RowTimes>> {
+    view.rows(
+        sql!("SELECT name, created_at, updated_at FROM tools ORDER BY name"),
+        params![],
+        |row| {
+            Ok(RowTimes {
+                name: row.get(0)?,
+                created_at: row.get(1)?,
+                updated_at: row.get(2)?,
+            })
+        },
+    )
+}
+
+/// Saves the times of an imported row.
+pub fn update_times(tx: &Tx<'_>, times: &RowTimes) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE tools SET created_at = $1, updated_at = $2 WHERE name = $3"),
+        params![times.created_at, times.updated_at, times.name],
+    )?;
+    Ok(())
 }
 
 pub fn names(view: &View<'_>) -> Result<Vec<ToolName>> {

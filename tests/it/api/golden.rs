@@ -506,7 +506,7 @@ async fn a_mail() {
     ackRequired: true
     ackDueAt: 1767240000000
     sentAt: 1767225600000
-    recipients: [{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":null,"acknowledgedAt":null},{"recipient":"operator","cc":true,"deliveredAt":null,"readAt":null,"acknowledgedAt":null}]
+    recipients: [{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":null,"acknowledgedAt":null,"handoffId":null},{"recipient":"operator","cc":true,"deliveredAt":null,"readAt":null,"acknowledgedAt":null,"handoffId":null}]
     "#);
 }
 

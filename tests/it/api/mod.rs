@@ -31,6 +31,7 @@ mod spelling;
 mod tasks;
 mod tools;
 mod waiting;
+mod workspaces;
 
 use serde_json::Value;
 

@@ -1,15 +1,19 @@
 //! Export and import: an archive that is imported and exported again is identical, and bad files are reported.
 
+mod agents;
 mod mail;
 mod odd_files;
+mod places;
 mod requests;
 mod routing;
+mod runs;
+mod tables;
 mod tasks;
 
 use std::path::Path;
 use std::process::Command;
 
-use chorus::engine::archive::{ArchiveError, ImportOptions, ImportReport};
+use chorus::engine::archive::{ArchiveError, ExportOptions, ImportOptions, ImportReport};
 use tempfile::TempDir;
 
 use crate::support::TestApp;
@@ -18,7 +22,10 @@ use crate::support::TestApp;
 pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("archive");
-    app.engine.export(&archive, |_| {}).await.unwrap();
+    app.engine
+        .export(&archive, ExportOptions::default(), |_| {})
+        .await
+        .unwrap();
     (folder, archive)
 }
 

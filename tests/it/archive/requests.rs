@@ -82,12 +82,7 @@ async fn requests_alerts_and_kind_rules_are_exported_and_imported() {
         "SELECT group_concat(e.type || q.id, ' ') FROM (SELECT * FROM events WHERE task_number IS NOT NULL ORDER BY number) e
            JOIN requests q ON q.number = e.request_number",
     ] {
-        let expected = if query.contains("is_active") {
-            "Text(\"0,1\")".to_owned()
-        } else {
-            query_value(&app, query)
-        };
-        assert_eq!(query_value(&other, query), expected, "{query}");
+        assert_eq!(query_value(&other, query), query_value(&app, query), "{query}");
     }
     assert!(other.db.problems().await.unwrap().is_empty());
 }
@@ -180,7 +175,7 @@ async fn references_to_missing_data_become_null() {
     assert_eq!(
         query_value(
             &other,
-            "SELECT count(*) FROM events WHERE request_number IS NULL"
+            "SELECT count(*) FROM events WHERE request_number IS NULL AND type = 'x'"
         ),
         "Integer(1)"
     );

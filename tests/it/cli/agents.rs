@@ -94,7 +94,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     --- stderr
     ");
     assert_eq!(
-        desk.app.get("/api/agents/reviewer").await.data(),
+        desk.app.operator().get("/api/agents/reviewer").await.data(),
         json!({
             "name": "reviewer", "specPath": "", "allowedTools": "Read Grep", "permissionMode": "plan", "provider": "command",
             "model": "small", "program": "/bin/sh", "arguments": ["-c", "echo 'a, b'"], "environment": { "LANG": "C=D" },
@@ -155,7 +155,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     reviewer changed
     --- stderr
     ");
-    let changed = desk.app.get("/api/agents/reviewer").await.data();
+    let changed = desk.app.operator().get("/api/agents/reviewer").await.data();
     for (key, value) in [
         ("available", json!(true)),
         ("roles", json!(["fixing"])),
@@ -215,17 +215,20 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     reviewer changed
     --- stderr
     ");
-    let changed = desk.app.get("/api/agents/reviewer").await.data();
+    let changed = desk.app.operator().get("/api/agents/reviewer").await.data();
     assert_eq!(
         (&changed["skills"], &changed["idleSeconds"]),
         (&json!(["go"]), &json!(7))
     );
     // One server takes the agent that another one shows.
-    let shown = desk.app.get("/api/agents/reviewer").await.data();
+    let shown = desk.app.operator().get("/api/agents/reviewer").await.data();
     desk.run(["agent", "rm", "reviewer"]).await;
     let add = desk.chorus(["agent", "create", "reviewer", "--file", "-"]);
     transcript(add.input(&shown.to_string())).await.unwrap();
-    assert_eq!(desk.app.get("/api/agents/reviewer").await.data(), shown);
+    assert_eq!(
+        desk.app.operator().get("/api/agents/reviewer").await.data(),
+        shown
+    );
     let nameless = desk.chorus(["agent", "create", "--file", "-"]).input("{}");
     assert_snapshot!(transcript(nameless).await.unwrap(), @r#"
     exit 1

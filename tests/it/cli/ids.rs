@@ -328,6 +328,8 @@ async fn import(desk: &Desk, id: &str, description: &str) {
         history: History::default(),
         queue: Queue::default(),
         conversation: Conversation::default(),
+        runs: None,
+        links: chorus::domain::TaskLinks::default(),
         folders: Vec::new(),
     };
     let import_task = move |tx: &mut Tx<'_>| {

@@ -23,6 +23,7 @@ mod route;
 mod serve;
 mod session;
 mod stats;
+mod stray_agents;
 mod tag;
 mod task;
 mod task_needs;

@@ -145,13 +145,20 @@ async fn specialists_are_added_once_to_the_existing_agents() {
 }
 
 #[tokio::test]
-async fn an_import_into_an_empty_ledger_suppresses_the_specialists() {
+async fn an_import_of_agents_into_an_empty_ledger_suppresses_the_specialists() {
+    let with_agents = || Import {
+        has_agents: true,
+        ..Import::default()
+    };
+    let app = TestApp::unseeded().await;
+    import(&app.db, with_agents()).await.unwrap();
+    assert_eq!(seed_specialists(&app.db).await, 0);
+    // An import without agents does not suppress the specialists, and none into a ledger in use does.
     let app = TestApp::unseeded().await;
     import(&app.db, Import::default()).await.unwrap();
-    assert_eq!(seed_specialists(&app.db).await, 0);
-    // An import into a ledger in use does not suppress the specialists.
+    assert_eq!(seed_specialists(&app.db).await, 4);
     let app = TestApp::new().await;
-    import(&app.db, Import::default()).await.unwrap();
+    import(&app.db, with_agents()).await.unwrap();
     assert_eq!(seed_specialists(&app.db).await, 4);
 }
 
@@ -270,6 +277,8 @@ fn archived(task: Task) -> TaskArchive {
         history: chorus::domain::History::default(),
         queue: chorus::domain::Queue::default(),
         conversation: chorus::domain::Conversation::default(),
+        runs: None,
+        links: chorus::domain::TaskLinks::default(),
         folders: vec![],
     }
 }

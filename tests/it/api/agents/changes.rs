@@ -64,7 +64,10 @@ async fn an_agent_is_created_replaced_edited_and_deleted() {
     let app = TestApp::new().await;
     let made = app.operator().put("/api/agents/reviewer", reviewer()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, reviewer()));
-    assert_eq!(app.get("/api/agents/reviewer").await.data(), reviewer());
+    assert_eq!(
+        app.operator().get("/api/agents/reviewer").await.data(),
+        reviewer()
+    );
     let again = app.operator().put("/api/agents/reviewer", reviewer()).await;
     assert_eq!((again.status.as_u16(), again.data()), (200, reviewer()));
 
@@ -180,7 +183,10 @@ async fn faults_of_an_agent_are_reported_before_it_runs() {
         put("responsibilities", json!(huge)).await.error(),
         (413, "TOO_LARGE".to_owned())
     );
-    assert_eq!(app.get("/api/agents/reviewer").await.error().0, 404);
+    assert_eq!(
+        app.operator().get("/api/agents/reviewer").await.error().0,
+        404
+    );
     assert_eq!(events(&app).await, [""; 0]);
 }
 
@@ -239,7 +245,7 @@ async fn concurrent_creations_of_an_agent_have_one_winner() {
     assert_eq!((codes[0], &codes[1..]), (201, [409; 19].as_slice()));
     let winner = replies.iter().find(|reply| reply.status.is_success());
     assert_eq!(
-        app.get("/api/agents/reviewer").await.data(),
+        app.operator().get("/api/agents/reviewer").await.data(),
         winner.unwrap().data()
     );
     assert_eq!(events(&app).await, ["agent_created reviewer"]);

@@ -12,7 +12,7 @@ async fn acknowledging_a_mail_also_marks_it_as_read() {
     let id = send_note(&app, "qa", "Look").await;
     app.clock.advance(1000);
     let first = app.post(&format!("/api/mail/{id}/ack"), json!({})).await;
-    assert_snapshot!(first.data()["recipients"], @r#"[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":1767225601000,"acknowledgedAt":1767225601000}]"#);
+    assert_snapshot!(first.data()["recipients"], @r#"[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":1767225601000,"acknowledgedAt":1767225601000,"handoffId":null}]"#);
     app.clock.advance(1000);
     for action in ["ack", "read"] {
         let again = app

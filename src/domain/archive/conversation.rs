@@ -1,24 +1,9 @@
-//! Archives: tasks with all their data, as exported and imported.
+//! Conversations in an archive.
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AgentName, AttachmentFolder, HandoffId, History, MessageType, Move, Queue, Task, TaskId, Text,
-    Timestamp,
-};
-
-/// A task with all its data: one folder of an archive.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskArchive {
-    /// Includes the prompts of the hand-offs.
-    pub task: Task,
-    pub history: History,
-    pub queue: Queue,
-    /// Without the prompts of the hand-offs, which are in `task`.
-    pub conversation: Conversation,
-    /// In the order of the attachments.
-    pub folders: Vec<AttachmentFolder>,
-}
+use super::number::MOST_NUMBER;
+use crate::domain::{AgentName, HandoffId, MessageType, Move, TaskId, Text, Timestamp};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
@@ -44,8 +29,14 @@ pub struct ArchivedMessage {
 }
 
 impl ArchivedMessage {
-    /// Checks that a message marked as a prompt is a user message of a hand-off without content.
+    /// Checks the number, and that a message marked as a prompt is a user message of a hand-off without content.
     pub fn check(&self) -> Result<(), String> {
+        if !(1..=MOST_NUMBER).contains(&self.number) {
+            return Err(format!(
+                "message number {} is not between 1 and {MOST_NUMBER}",
+                self.number
+            ));
+        }
         if !self.is_prompt || self.looks_like_prompt() {
             return Ok(());
         }
