@@ -428,3 +428,72 @@ fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
         .unwrap_err();
     assert!(error.to_string().contains("only the end"), "{error}");
 }
+
+#[test]
+fn existing_routed_handoffs_get_the_agent_before_them_where_it_is_known() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = on")
+        .unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let place = |path: &std::path::PathBuf| path.ends_with("0024_figures.sql");
+    let figures = files.iter().position(place).unwrap();
+    let apply = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        connection.execute_batch(&text).unwrap();
+    };
+    files[..figures].iter().for_each(apply);
+    for number in 1..=6 {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO tasks (number, id, status, created_at, updated_at, source_type, source_user_id, agent_workspace,
+                                    description)
+                 VALUES ({number}, 't{number}', 'active', 0, 0, 'api', 'me', '/', 'd')"
+            ))
+            .unwrap();
+    }
+    // Tasks 3 and 6 depend on 1 and 2; task 4 depends on 5, whose hand-off ended only later; task 5 depends on nothing.
+    for (task, position, on) in [(3, 1, 1), (3, 2, 2), (6, 1, 2), (6, 2, 1), (4, 1, 5)] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome) VALUES ({task}, {position}, {on}, 'any')"
+            ))
+            .unwrap();
+    }
+    for (number, task, agent, mode, times) in [
+        (1, 1, "early", "route", "0, 1, 'completed'"),
+        (2, 2, "late", "delegate", "0, 2, 'failed'"),
+        (3, 3, "open", "route", "3, NULL, NULL"),
+        (4, 5, "after", "route", "4, 9, 'completed'"),
+        (5, 4, "replaced", "route", "5, 6, 'completed'"),
+        (6, 6, "asked", "delegate", "7, 8, 'completed'"),
+    ] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO handoffs (number, id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
+                 VALUES ({number}, 'h{number}', {task}, 1, '{agent}', '{mode}', {times}, 'p')"
+            ))
+            .unwrap();
+    }
+    apply(&files[figures]);
+    assert_eq!(
+        rows(&connection, "SELECT number, from_agent FROM handoffs"),
+        "1 -\n2 -\n3 late\n4 -\n5 -\n6 -"
+    );
+    for (forbidden, why) in [
+        (
+            "UPDATE handoffs SET from_agent = 'x' WHERE number = 3",
+            "only the end",
+        ),
+        (
+            "UPDATE handoffs SET output = 'x' WHERE number = 1",
+            "never changes",
+        ),
+    ] {
+        let error = connection.execute_batch(forbidden).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

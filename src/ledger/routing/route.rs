@@ -7,8 +7,8 @@ use crate::domain::{
 };
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
-use crate::store::tables::task_routing;
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{task_dependencies, task_routing};
 use crate::store::{Result, Tx, View};
 use crate::words;
 
@@ -69,6 +69,7 @@ pub fn begin_routed(
     resumes: Option<&ProviderSession>,
 ) -> Result<Begun> {
     let next = Begin {
+        from_agent: task_dependencies::find_last_agent(tx, on.number)?,
         resumes,
         counted_from: tasks::find_counted_from(tx, on.number)?,
         ..Begin::new(Door::Route, agent_name, prompt.as_str())

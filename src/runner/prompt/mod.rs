@@ -84,9 +84,8 @@ fn assignment(text: &mut String, run: &ClaimedRun) {
         let how = match run.mode {
             Door::Transfer => "transferred this task to you and has stopped",
             Door::Session => "moved this conversation to you",
-            Door::Delegate | Door::Request | Door::Route => {
-                "asks you and waits for your final message"
-            }
+            Door::Route => "did the work that you continue",
+            Door::Delegate | Door::Request => "asks you and waits for your final message",
         };
         push(text, format_args!("The agent {from} {how}.\n"));
     }

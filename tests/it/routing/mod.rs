@@ -4,6 +4,7 @@ mod choice;
 mod context;
 mod decisions;
 mod failures;
+mod figures;
 mod increments;
 mod readiness;
 mod restart;
