@@ -67,8 +67,8 @@ pub use request::{
 };
 pub use routing::{
     Applicant, Assessment, Candidate, Choice, Criterion, EndedHandoff, Lack, NextStep, Past, Rank,
-    RouteChoice, UnmetDependency, Verdict, WaitReason, assignment, best, blocked_mail,
-    handoff_mail, judge,
+    Remedy, RouteChoice, UnmetDependency, Verdict, WaitReason, assignment, best, blocked_mail,
+    handoff_mail, judge, unsuited_mail,
 };
 pub use rules::Rules;
 pub use session::{

@@ -44,7 +44,8 @@ pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -
     } else {
         let choice = choose(tx, &on, circumstances)?;
         let Some(fallback) = choice.agent.clone() else {
-            hold(tx, &on, &role, tags)?;
+            let all = list_applicants(tx, &on, None, &circumstances.missing_programs)?;
+            hold(tx, &on, &role, tags, &all)?;
             return Ok(Routed::NobodySuits(choice));
         };
         let reason = words::nobody_suits(&role, tags);

@@ -8,6 +8,7 @@ mod figures;
 mod increments;
 mod readiness;
 mod restart;
+mod unsuited;
 
 use chorus::client::Client;
 use reqwest::Method;
