@@ -27,6 +27,7 @@ mod travel;
 mod trees;
 mod troubles;
 mod worked_examples;
+mod worked_requests;
 mod worked_session;
 
 use chorus::client::{Client, ClientError};
