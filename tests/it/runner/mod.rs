@@ -28,6 +28,7 @@ mod trees;
 mod troubles;
 mod worked_examples;
 mod worked_requests;
+mod worked_roles;
 mod worked_session;
 
 use chorus::client::{Client, ClientError};
