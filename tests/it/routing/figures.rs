@@ -98,7 +98,7 @@ async fn a_stage_continues_the_work_of_the_stage_before_it() {
     );
     let prompt = std::fs::read_to_string(prompts.join(tests).join("prompt.txt")).unwrap();
     assert!(
-        prompt.contains("The agent impl did the work that you continue.\n"),
+        prompt.contains("The agent impl did the work before yours.\n"),
         "{prompt}"
     );
     sandbox.assert_invariants();
