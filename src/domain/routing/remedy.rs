@@ -15,12 +15,20 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// Finds the smallest change. A role weighs more than a skill, a skill more than availability; then the name decides. `None`
-    /// without agents.
+    /// Finds the smallest change. A program that is not installed weighs most, then a role, a skill and availability; then the name
+    /// decides. `None` without agents.
     pub fn smallest(role: &Role, tags: &[Skill], applicants: &[Applicant]) -> Option<Self> {
-        let remedies = applicants.iter().map(|each| Self::of(role, tags, each));
-        remedies
-            .min_by(|one, other| (one.weight(), &one.agent).cmp(&(other.weight(), &other.agent)))
+        let remedies = applicants
+            .iter()
+            .map(|each| (each.is_missing, Self::of(role, tags, each)));
+        let smallest = remedies.min_by(|(one_missing, one), (other_missing, other)| {
+            (one_missing, one.weight(), &one.agent).cmp(&(
+                other_missing,
+                other.weight(),
+                &other.agent,
+            ))
+        });
+        smallest.map(|(_, remedy)| remedy)
     }
 
     fn of(role: &Role, tags: &[Skill], applicant: &Applicant) -> Self {
@@ -108,6 +116,14 @@ mod tests {
             found("other", Some(2), None, false)
         );
         assert_eq!(remedy(&[&last]), found("zed", Some(1), Some(1), false));
+        let missing = Applicant {
+            is_missing: true,
+            ..resting
+        };
+        assert_eq!(
+            remedy(&[&missing, &last]),
+            found("zed", Some(1), Some(1), false)
+        );
         assert_eq!(remedy(&[]), None);
     }
 

@@ -3,7 +3,6 @@
 use crate::domain::{
     Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Remedy, Text, handoff_mail,
 };
-use crate::ledger::handoff::Begun;
 use crate::ledger::mail;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{mail as table, mail_recipients, task_dependencies};
@@ -11,12 +10,12 @@ use crate::store::{Result, Tx};
 use crate::words;
 
 /// Mails an agent the context of its new task.
-pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
-    let task = &begun.on.task;
+pub fn announce(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
+    let task = &on.task;
     let Some(entry) = task.agent_chain().last() else {
         return Ok(());
     };
-    let from = task_dependencies::find_last_role(tx, begun.on.number)?;
+    let from = task_dependencies::find_last_role(tx, on.number)?;
     let content = handoff_mail(task, from.as_ref(), tx.rules.carried_bytes, |cut| {
         words::context_cut(cut, &task.id)
     });

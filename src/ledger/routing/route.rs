@@ -55,7 +55,7 @@ pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -
     task_routing::count_attempt(tx, on.number)?;
     let prompt = assignment(&on.task);
     let begun = begin_routed(tx, on, agent_name, &prompt, None)?;
-    mail::announce(tx, &begun)?;
+    mail::announce(tx, &begun.on)?;
     let mut task = begun.on.task;
     task.routing.attempts += 1;
     Ok(Routed::Started(Box::new(task)))
