@@ -35,7 +35,8 @@ fn millis<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i6
 
 /// Get success rates, times and costs of hand-offs
 ///
-/// Gives the figures for each pair of agents, and the most common paths.
+/// Gives the figures for each pair of agents and each target, the quality of the work of each target, and the most common paths. A
+/// hand-off whose agent was stopped because control moved on is neither a success nor a failure.
 #[utoipa::path(
     get, path = "/api/analytics/handoffs", operation_id = "get_handoff_analytics", tag = "hand-offs",
     params(AnalyticsParameters),

@@ -4,7 +4,7 @@ use super::arguments::{Since, StatsArguments};
 use super::ui::{Failure, Table, Ui, cost, duration};
 use crate::client::AnalyticsQuery;
 use crate::clock::Clock;
-use crate::domain::{AgentName, HandoffAnalytics, HandoffFigures};
+use crate::domain::{AgentFigures, AgentName, HandoffAnalytics, HandoffFigures, HandoffQuality};
 
 pub(super) async fn run(ui: Ui, arguments: StatsArguments) -> Result<(), Failure> {
     let StatsArguments {
@@ -33,15 +33,17 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
         total,
         bounces,
         pairs,
+        agents,
         paths,
     } = analytics;
     let open = total.handoffs.saturating_sub(total.ended);
     ui.line(format_args!("hand-offs  {} ({open} open)", total.handoffs))?;
     ui.line(format_args!(
-        "success    {} ({} of {} ended)",
-        rate(total),
+        "success    {} ({} of {} ended{})",
+        rate(total.success_rate),
         total.completed,
-        total.ended
+        total.ended.saturating_sub(total.moved_on),
+        moved_on(total)
     ))?;
     ui.line(format_args!(
         "time       median {}, p95 {}",
@@ -63,7 +65,7 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
                 pair.from_agent.as_ref().map_or("-", AgentName::as_str),
                 pair.to_agent.as_str(),
                 &pair.figures.handoffs.to_string(),
-                &rate(&pair.figures),
+                &rate(pair.figures.success_rate),
                 &took(pair.figures.median_ms),
                 &took(pair.figures.p95_ms),
                 &cost(pair.figures.cost_usd),
@@ -71,6 +73,10 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
             ]);
         }
         ui.table(&table)?;
+    }
+    if !agents.is_empty() {
+        ui.line("\nQuality by agent")?;
+        ui.table(&quality(agents))?;
     }
     if !paths.is_empty() {
         ui.line("\nCommon paths")?;
@@ -88,10 +94,51 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
     Ok(())
 }
 
-fn rate(figures: &HandoffFigures) -> String {
-    figures
-        .success_rate
-        .map_or_else(|| "-".to_owned(), |rate| format!("{:.0} %", rate * 100.0))
+/// Builds the table of agents. A rate has the counts from which it is made.
+fn quality(agents: &[AgentFigures]) -> Table {
+    let mut table = Table::new(
+        "No agents",
+        &["agent", "success", "rework", "returned", "first message"],
+    );
+    for agent in agents {
+        let AgentFigures {
+            agent_name,
+            figures,
+            quality:
+                HandoffQuality {
+                    rework,
+                    review,
+                    first_message,
+                },
+        } = agent;
+        table.row([
+            agent_name.as_str(),
+            &rate(figures.success_rate),
+            &share(rework.rate, rework.reworked, rework.judged),
+            &share(review.rate, review.returned, review.reviewed),
+            &took(first_message.median_ms),
+        ]);
+    }
+    table
+}
+
+/// Names the hand-offs that count neither as a success nor as a failure.
+fn moved_on(figures: &HandoffFigures) -> String {
+    match figures.moved_on {
+        0 => String::new(),
+        moved_on => format!(", {moved_on} moved on"),
+    }
+}
+
+fn rate(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.0} %", rate * 100.0))
+}
+
+fn share(share: Option<f64>, part: u64, all: u64) -> String {
+    match share {
+        None => "-".to_owned(),
+        Some(_) => format!("{} ({part} of {all})", rate(share)),
+    }
 }
 
 fn took(millis: Option<u64>) -> String {

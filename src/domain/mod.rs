@@ -42,12 +42,12 @@ pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;
 pub use handoff::{
-    AgentPair, AskedHandoff, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Door,
-    Handoff, HandoffAnalytics, HandoffCount, HandoffEnd, HandoffFigures, HandoffId,
-    HandoffMetadata, HandoffRequest, HandoffSpan, IllegalProviderSession, IllegalTraceId,
-    IllegalTraceParent, Lineage, LiveHandoff, Merge, MovedConversation, Outcome, PairFigures,
-    ProviderSession, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId,
-    TraceId, TraceParent, UsageSum,
+    AgentFigures, AgentPair, AskedHandoff, ChainEntry, ChainLimit, ChainLimits, CommonPath,
+    Context, Door, FirstMessages, Handoff, HandoffAnalytics, HandoffCount, HandoffEnd,
+    HandoffFigures, HandoffId, HandoffMetadata, HandoffQuality, HandoffRequest, HandoffSpan,
+    HandoffSums, IllegalProviderSession, IllegalTraceId, IllegalTraceParent, JudgedWork, Lineage,
+    LiveHandoff, Merge, MovedConversation, Outcome, PairFigures, ProviderSession, Report,
+    ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use ids::{FoundId, IdPart, Noun};
@@ -70,8 +70,8 @@ pub use request::{
 };
 pub use routing::{
     Applicant, Assessment, Candidate, Choice, Criterion, EndedHandoff, Lack, NextStep, Past, Rank,
-    RouteChoice, UnmetDependency, Verdict, WaitReason, assignment, best, blocked_mail,
-    handoff_mail, judge,
+    Remedy, RouteChoice, UnmetDependency, Verdict, WaitReason, assignment, best, blocked_mail,
+    handoff_mail, judge, unsuited_mail,
 };
 pub use rules::Rules;
 pub use session::{

@@ -22,5 +22,5 @@ pub use number::counted;
 pub use process::processes_left;
 pub use refusal::{refusal, too_large};
 pub use request::{FILES_DO_NOT_APPROVE, claim_left, held_reason, recovery_action};
-pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};
+pub use routing::{blocked_mail, nobody_suits, route_choice, unsuited_mail, wait_reason};
 pub use tag::{tag_refusal, tags_now};

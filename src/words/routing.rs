@@ -3,8 +3,9 @@
 use super::context::show_task;
 use super::number::counted;
 use crate::domain::{
-    Assessment, Candidate, Choice, Criterion, DependencyOutcome, Lack, MailContent, Rank, Role,
-    RouteChoice, Skill, Task, Text, Verdict, WaitReason, blocked_mail as compose_blocked_mail,
+    Assessment, Candidate, Choice, Criterion, DependencyOutcome, Lack, MailContent, Rank, Remedy,
+    Role, RouteChoice, Skill, Task, Text, Verdict, WaitReason,
+    blocked_mail as compose_blocked_mail, unsuited_mail as compose_unsuited_mail,
 };
 
 pub fn route_choice(choice: Choice) -> RouteChoice {
@@ -73,6 +74,54 @@ pub fn blocked_mail(task: &Task, reason: &Text) -> MailContent {
         )),
         ..content
     }
+}
+
+/// Composes the mail to the operator about a task that no agent suits: the reason, and the commands that help.
+pub fn unsuited_mail(task: &Task, reason: &Text, remedy: Option<&Remedy>) -> MailContent {
+    let content = compose_unsuited_mail(task, reason);
+    let (role, tags) = (&task.needs.agent_role, &task.needs.specialist_tags);
+    let help = remedy.map_or_else(
+        || {
+            let role = role.as_ref().map_or("ROLE", Role::as_str);
+            let command = format!("chorus agent create NAME --program PATH --roles {role}");
+            format!("Create an agent: {}", with_list(command, "skills", tags))
+        },
+        |remedy| format!("Let {} do it: {}", remedy.agent, edit_agent(remedy)),
+    );
+    MailContent {
+        subject: Text::lossy(format!("No agent suits: {}", content.subject)),
+        body: Text::lossy(format!(
+            "{reason}. The task waits.\n\n{help}\nOr hand it off yourself: chorus handoff {id} AGENT \"Do the task.\"\nSee the task: {}\n\
+             The router continues by itself as soon as an agent suits.",
+            show_task(&task.id),
+            id = task.id,
+        )),
+        ..content
+    }
+}
+
+/// Writes the command that carries out a remedy.
+fn edit_agent(remedy: &Remedy) -> String {
+    let mut command = format!("chorus agent edit {}", remedy.agent);
+    if let Some(roles) = &remedy.roles {
+        let roles: Vec<_> = roles.iter().map(Role::as_str).collect();
+        command = format!("{command} --roles {}", roles.join(","));
+    }
+    if let Some(skills) = &remedy.skills {
+        command = with_list(command, "skills", skills);
+    }
+    if remedy.becomes_available {
+        command.push_str(" --available true");
+    }
+    command
+}
+
+fn with_list(command: String, option: &str, skills: &[Skill]) -> String {
+    if skills.is_empty() {
+        return command;
+    }
+    let skills: Vec<_> = skills.iter().map(Skill::as_str).collect();
+    format!("{command} --{option} {}", skills.join(","))
 }
 
 fn candidate(assessment: Assessment) -> Candidate {

@@ -461,3 +461,58 @@ fn existing_transitions_are_kept_and_approvals_can_be_taken_back() {
     assert!(connection.execute_batch(change).is_err());
     assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
 }
+
+#[test]
+fn existing_routed_handoffs_get_the_agent_before_them_where_it_is_known() {
+    let (connection, figures) = before_migration("_figures.sql");
+    for number in 1..=6 {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO tasks (number, id, status, created_at, updated_at, source_type, source_user_id, agent_workspace,
+                                    description)
+                 VALUES ({number}, 't{number}', 'active', 0, 0, 'api', 'me', '/', 'd')"
+            ))
+            .unwrap();
+    }
+    // Tasks 3 and 6 depend on 1 and 2; task 4 depends on 5, whose hand-off ended only later; task 5 depends on nothing.
+    for (task, position, on) in [(3, 1, 1), (3, 2, 2), (6, 1, 2), (6, 2, 1), (4, 1, 5)] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome) VALUES ({task}, {position}, {on}, 'any')"
+            ))
+            .unwrap();
+    }
+    for (number, task, agent, mode, times) in [
+        (1, 1, "early", "route", "0, 1, 'completed'"),
+        (2, 2, "late", "delegate", "0, 2, 'failed'"),
+        (3, 3, "open", "route", "3, NULL, NULL"),
+        (4, 5, "after", "route", "4, 9, 'completed'"),
+        (5, 4, "replaced", "route", "5, 6, 'completed'"),
+        (6, 6, "asked", "delegate", "7, 8, 'completed'"),
+    ] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO handoffs (number, id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
+                 VALUES ({number}, 'h{number}', {task}, 1, '{agent}', '{mode}', {times}, 'p')"
+            ))
+            .unwrap();
+    }
+    connection.execute_batch(&figures).unwrap();
+    assert_eq!(
+        rows(&connection, "SELECT number, from_agent FROM handoffs"),
+        "1 -\n2 -\n3 late\n4 -\n5 -\n6 -"
+    );
+    for (forbidden, why) in [
+        (
+            "UPDATE handoffs SET from_agent = 'x' WHERE number = 3",
+            "only the end",
+        ),
+        (
+            "UPDATE handoffs SET output = 'x' WHERE number = 1",
+            "never changes",
+        ),
+    ] {
+        let error = connection.execute_batch(forbidden).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

@@ -73,7 +73,7 @@ fn wait_for_tag(file: &Path, tag: &str) {
 }
 
 /// Waits until a condition on files holds, which no event reports.
-fn wait_until(holds: impl Fn() -> bool) {
+pub fn wait_until(holds: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while !holds() {
         assert!(

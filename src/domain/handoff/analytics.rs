@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::quality::{FirstMessages, HandoffQuality, JudgedWork, Times, share};
 use crate::domain::AgentName;
 
 /// Statistics of hand-offs.
@@ -18,6 +19,8 @@ pub struct HandoffAnalytics {
     pub bounces: u64,
     /// The statistics by pair of agents, most frequent first.
     pub pairs: Vec<PairFigures>,
+    /// The statistics by target, most frequent first. With `agent`, only that of this agent.
+    pub agents: Vec<AgentFigures>,
     /// The most common paths over three agents (length 2) and four agents (length 3), most frequent first.
     pub paths: Vec<CommonPath>,
 }
@@ -30,9 +33,11 @@ pub struct HandoffFigures {
     pub handoffs: u64,
     /// The number of ended hand-offs.
     pub ended: u64,
-    /// The number of completed hand-offs.
+    /// The number of completed hand-offs, without those that moved on.
     pub completed: u64,
-    /// The share of completed hand-offs among the ended ones; null if none has ended.
+    /// The number of hand-offs whose agent was stopped because control moved on: neither a success nor a failure.
+    pub moved_on: u64,
+    /// The share of completed hand-offs among the ended ones that did not move on; null if there are none.
     #[schema(required)]
     pub success_rate: Option<f64>,
     /// The median duration in milliseconds, to three digits. Only hand-offs with an agent run count.
@@ -60,6 +65,19 @@ pub struct PairFigures {
     pub figures: HandoffFigures,
     /// The number of hand-offs straight back to the agent that handed off.
     pub bounces: u64,
+}
+
+/// Statistics of the hand-offs to one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFigures {
+    /// The target of the hand-offs.
+    pub agent_name: AgentName,
+    /// The statistics.
+    #[serde(flatten)]
+    pub figures: HandoffFigures,
+    /// The quality of the work.
+    pub quality: HandoffQuality,
 }
 
 /// A frequent path of control.
@@ -92,26 +110,51 @@ pub struct HandoffCount {
     pub completed: u64,
 }
 
+/// The sums from which the statistics are made.
+#[derive(Debug, Default)]
+pub struct HandoffSums {
+    pub counts: Vec<HandoffCount>,
+    /// Hand-offs whose agent was stopped because control moved on. Their outcome is `completed`.
+    pub moved_on: Vec<(AgentPair, u64)>,
+    pub costs: Vec<(AgentPair, f64)>,
+    pub bounces: Vec<(AgentPair, u64)>,
+    pub first_messages: Vec<FirstMessages>,
+    pub judged_work: Vec<JudgedWork>,
+    pub paths: Vec<CommonPath>,
+}
+
 impl HandoffAnalytics {
-    /// Aggregates counts, costs and bounces by pair of agents and in total.
-    pub fn aggregate(
-        counts: Vec<HandoffCount>,
-        costs: Vec<(AgentPair, f64)>,
-        bounces: Vec<(AgentPair, u64)>,
-        paths: Vec<CommonPath>,
-    ) -> Self {
+    /// Aggregates sums by pair of agents, by target and in total. With `agent`, only the figures of this target are kept.
+    pub fn aggregate(sums: HandoffSums, agent: Option<&AgentName>) -> Self {
         let mut tallies: BTreeMap<AgentPair, Tally> = BTreeMap::new();
-        for count in counts {
+        for count in sums.counts {
             tallies.entry(count.pair.clone()).or_default().count(&count);
         }
-        for (pair, cost_usd) in costs {
+        for (pair, moved_on) in sums.moved_on {
+            tallies.entry(pair).or_default().moved_on += moved_on;
+        }
+        for (pair, cost_usd) in sums.costs {
             tallies.entry(pair).or_default().add_cost(Some(cost_usd));
         }
-        let bounces: BTreeMap<_, _> = bounces.into_iter().collect();
+        let bounces: BTreeMap<_, _> = sums.bounces.into_iter().collect();
         let mut total = Tally::default();
-        for tally in tallies.values() {
+        let mut targets: BTreeMap<&AgentName, Tally> = BTreeMap::new();
+        for (pair, tally) in &tallies {
             total.add(tally);
+            if agent.is_none_or(|agent| agent.as_str().eq_ignore_ascii_case(pair.to.as_str())) {
+                targets.entry(&pair.to).or_default().add(tally);
+            }
         }
+        let mut quality = HandoffQuality::of_agents(sums.first_messages, sums.judged_work);
+        let mut agents: Vec<_> = targets
+            .into_iter()
+            .map(|(name, tally)| AgentFigures {
+                agent_name: name.clone(),
+                figures: tally.figures(),
+                quality: quality.remove(name).unwrap_or_default(),
+            })
+            .collect();
+        agents.sort_by_key(|agent| Reverse(agent.figures.handoffs));
         let mut pairs: Vec<_> = tallies
             .into_iter()
             .map(|(pair, tally)| PairFigures {
@@ -126,7 +169,8 @@ impl HandoffAnalytics {
             total: total.figures(),
             bounces: bounces.values().sum(),
             pairs,
-            paths,
+            agents,
+            paths: sums.paths,
         }
     }
 }
@@ -135,10 +179,11 @@ impl HandoffAnalytics {
 struct Tally {
     handoffs: u64,
     ended: u64,
+    /// Including those that moved on.
     completed: u64,
+    moved_on: u64,
     cost_usd: Option<f64>,
-    /// The number of hand-offs by duration in milliseconds.
-    times: BTreeMap<u64, u64>,
+    times: Times,
 }
 
 impl Tally {
@@ -147,7 +192,7 @@ impl Tally {
         self.ended += count.ended;
         self.completed += count.completed;
         if let Some(took) = count.took {
-            *self.times.entry(took).or_default() += count.handoffs;
+            self.times.count(took, count.handoffs);
         }
     }
 
@@ -155,10 +200,9 @@ impl Tally {
         self.handoffs += other.handoffs;
         self.ended += other.ended;
         self.completed += other.completed;
+        self.moved_on += other.moved_on;
         self.add_cost(other.cost_usd);
-        for (took, handoffs) in &other.times {
-            *self.times.entry(*took).or_default() += handoffs;
-        }
+        self.times.add(&other.times);
     }
 
     /// Adds a cost. The sum is unknown until a cost is known.
@@ -168,32 +212,16 @@ impl Tally {
         }
     }
 
-    /// Returns the smallest duration that `percent` percent of the hand-offs do not exceed.
-    fn percentile(&self, percent: u64) -> Option<u64> {
-        let all: u64 = self.times.values().sum();
-        let mut so_far = 0;
-        let mut times = self.times.iter();
-        times
-            .find(|(_, handoffs)| {
-                so_far += *handoffs;
-                so_far * 100 >= all * percent
-            })
-            .map(|(took, _)| *took)
-    }
-
     fn figures(&self) -> HandoffFigures {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a rate needs less precision than an f64 has"
-        )]
-        let success_rate = (self.ended > 0).then(|| self.completed as f64 / self.ended as f64);
+        let completed = self.completed.saturating_sub(self.moved_on);
         HandoffFigures {
             handoffs: self.handoffs,
             ended: self.ended,
-            completed: self.completed,
-            success_rate,
-            median_ms: self.percentile(50),
-            p95_ms: self.percentile(95),
+            completed,
+            moved_on: self.moved_on,
+            success_rate: share(completed, self.ended.saturating_sub(self.moved_on)),
+            median_ms: self.times.percentile(50),
+            p95_ms: self.times.percentile(95),
             cost_usd: self.cost_usd,
         }
     }
@@ -226,43 +254,28 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_exact() {
-        for (times, median, p95) in [
-            (&[][..], None, None),
-            (&[(10, 1)][..], Some(10), Some(10)),
-            (&[(10, 1), (20, 1)][..], Some(10), Some(20)),
-            (&[(10, 94), (20, 1), (30, 5)][..], Some(10), Some(20)),
-            (&[(10, 94), (30, 6)][..], Some(10), Some(30)),
-        ] {
-            let tally = Tally {
-                times: times.iter().copied().collect(),
-                ..Tally::default()
-            };
-            let found = (tally.percentile(50), tally.percentile(95));
-            assert_eq!(found, (median, p95), "{times:?}");
-        }
-    }
-
-    #[test]
     fn pairs_are_aggregated_most_frequent_first() {
         let (asked, handed) = (pair(None, "a"), pair(Some("a"), "b"));
-        let analytics = HandoffAnalytics::aggregate(
-            vec![
+        let sums = HandoffSums {
+            counts: vec![
                 count(&asked, Some(100), [1, 1, 0]),
-                count(&handed, Some(100), [2, 2, 2]),
+                count(&handed, Some(100), [3, 3, 3]),
                 count(&handed, Some(300), [1, 1, 1]),
                 count(&handed, None, [1, 0, 0]),
             ],
-            vec![(handed.clone(), 0.5), (asked, 0.25)],
-            vec![(handed, 1)],
-            Vec::new(),
-        );
+            moved_on: vec![(handed.clone(), 1)],
+            costs: vec![(handed.clone(), 0.5), (asked, 0.25)],
+            bounces: vec![(handed, 1)],
+            ..HandoffSums::default()
+        };
+        let analytics = HandoffAnalytics::aggregate(sums, None);
         assert_eq!(
             analytics.total,
             HandoffFigures {
-                handoffs: 5,
-                ended: 4,
+                handoffs: 6,
+                ended: 5,
                 completed: 3,
+                moved_on: 1,
                 success_rate: Some(0.75),
                 median_ms: Some(100),
                 p95_ms: Some(300),
@@ -274,13 +287,18 @@ mod tests {
         let pairs: Vec<_> = pairs
             .map(|pair| (pair.to_agent.as_str(), pair.figures.handoffs, pair.bounces))
             .collect();
-        assert_eq!(pairs, [("b", 4, 1), ("a", 1, 0)]);
+        assert_eq!(pairs, [("b", 5, 1), ("a", 1, 0)]);
         assert_eq!(analytics.pairs[1].figures.success_rate, Some(0.0));
+        let agents = analytics.agents.iter();
+        let agents: Vec<_> = agents
+            .map(|agent| (agent.agent_name.as_str(), agent.figures.success_rate))
+            .collect();
+        assert_eq!(agents, [("b", Some(1.0)), ("a", Some(0.0))]);
     }
 
     #[test]
     fn no_handoffs_have_no_rate_and_no_durations() {
-        let analytics = HandoffAnalytics::aggregate(vec![], vec![], vec![], vec![]);
+        let analytics = HandoffAnalytics::aggregate(HandoffSums::default(), None);
         assert_eq!(analytics.total, HandoffFigures::default());
     }
 }

@@ -53,7 +53,6 @@ pub struct MovedConversation {
 pub struct ChainEntry {
     pub id: HandoffId,
     pub agent_name: AgentName,
-    /// `None` if no agent handed off.
     pub from_agent: Option<AgentName>,
     pub mode: Door,
     pub started_at: Timestamp,
@@ -151,7 +150,7 @@ pub(crate) struct ChainEntryWire {
     #[serde(default = "HandoffId::new")]
     #[schema(required)]
     id: HandoffId,
-    /// The agent that handed off; null if no agent did.
+    /// The agent that handed off, or the agent whose work a routed hand-off continues; null if there is none.
     #[schema(required)]
     from_agent: Option<AgentName>,
     /// The way in which the hand-off was started.

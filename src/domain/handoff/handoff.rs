@@ -22,7 +22,7 @@ pub struct Handoff {
     pub task_id: TaskId,
     /// The agent that works, or worked.
     pub agent_name: AgentName,
-    /// The agent that handed off; null if no agent did.
+    /// The agent that handed off, or the agent whose work a routed hand-off continues; null if there is none.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// The way in which the hand-off was started.

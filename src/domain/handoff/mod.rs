@@ -11,6 +11,7 @@ mod limits;
 mod lineage;
 mod outcome;
 mod provider_session;
+mod quality;
 mod report;
 mod run;
 mod span;
@@ -18,7 +19,8 @@ mod trace;
 mod usage;
 
 pub use analytics::{
-    AgentPair, CommonPath, HandoffAnalytics, HandoffCount, HandoffFigures, PairFigures,
+    AgentFigures, AgentPair, CommonPath, HandoffAnalytics, HandoffCount, HandoffFigures,
+    HandoffSums, PairFigures,
 };
 pub use asked::{AskedHandoff, LiveHandoff};
 pub(super) use chain_entry::ChainEntryWire;
@@ -31,6 +33,7 @@ pub use limits::{ChainLimit, ChainLimits};
 pub use lineage::Lineage;
 pub use outcome::Outcome;
 pub use provider_session::{IllegalProviderSession, ProviderSession};
+pub use quality::{FirstMessages, HandoffQuality, JudgedWork};
 pub use report::{Report, ReportResult};
 pub use run::{Run, RunId, RunIdentity, RunState, Slots};
 pub use span::HandoffSpan;

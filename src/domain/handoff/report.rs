@@ -60,8 +60,9 @@ wire_enum! {
 impl Report {
     /// The prompt for an agent whose final message had no report.
     pub const QUESTION: &'static str = "Your last message did not end with a report, so the result of your work is unknown. Do not start \
-         over. Report now: end your message with one JSON object such as {\"result\": \"passed\", \"summary\": \"one sentence\", \
-         \"details\": null}. Set `result` to `passed`, `failed` or `blocked`. Write nothing after the object.";
+         over. Report now. End your message with one JSON object: {\"result\": \"passed\", \"summary\": \"ONE SENTENCE\", \
+         \"details\": \"INFORMATION FOR THE NEXT AGENT\"}. Set `result` to `passed`, `failed` or `blocked`. Write nothing after the \
+         object.";
 
     /// Finds a report at the end of a final message, and returns it with the text before it.
     pub fn find_at_end(message: &str) -> Option<(Self, &str)> {

@@ -61,6 +61,24 @@ pub fn blocked_mail(task: &Task) -> MailContent {
     }
 }
 
+/// The key in the context of [`unsuited_mail`] by which the router finds it again.
+const WAITING_REASON: &str = "waitingReason";
+
+/// Composes the mail to the operator about a task that no agent suits, without a body. Its context has the reason and the needs.
+pub fn unsuited_mail(task: &Task, reason: &Text) -> MailContent {
+    let needs = &task.needs;
+    let mut context = Map::new();
+    context.insert(WAITING_REASON.to_owned(), reason.as_str().into());
+    let role = needs.agent_role.as_ref().map(|role| role.as_str().into());
+    context.extend(role.map(|role| ("role".to_owned(), role)));
+    let skills = needs.specialist_tags.iter().map(|tag| tag.as_str().into());
+    context.insert("requiredSkills".to_owned(), Value::Array(skills.collect()));
+    MailContent {
+        context,
+        ..blocked_mail(task)
+    }
+}
+
 /// Derives the type from the roles of the previous and the next agent.
 fn mail_type(from: Option<&Role>, to: Option<&Role>) -> MailType {
     let word = |role: Option<&Role>| role.map(ToString::to_string).unwrap_or_default();

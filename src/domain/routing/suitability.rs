@@ -21,6 +21,14 @@ pub struct Applicant {
     pub past: Past,
 }
 
+impl Applicant {
+    /// Whether the agent has a skill. A role counts as a skill.
+    pub(super) fn has(&self, skill: &Skill) -> bool {
+        let is_same = |role: &Role| role.as_str() == skill.as_str();
+        self.skills.contains(skill) || self.roles.iter().any(is_same)
+    }
+}
+
 /// The earlier work of an agent on a task, its family and its dependencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
@@ -202,19 +210,12 @@ pub fn best(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Option<A
     suited.min().map(|(_, name)| name)
 }
 
-/// Counts the tags that an agent has, or returns the reason why it does not qualify. A role counts as a skill.
+/// Counts the tags that an agent has, or returns the reason why it does not qualify.
 fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, Lack> {
     if !applicant.roles.contains(role) {
         return Err(Lack::Role(role.clone()));
     }
-    let has = |tag: &&Skill| {
-        applicant.skills.contains(tag)
-            || applicant
-                .roles
-                .iter()
-                .any(|role| role.as_str() == tag.as_str())
-    };
-    let matches = tags.iter().filter(has).count();
+    let matches = tags.iter().filter(|tag| applicant.has(tag)).count();
     if matches == 0 && !tags.is_empty() {
         return Err(Lack::Skills(tags.to_vec()));
     }

@@ -1,6 +1,7 @@
 //! Statistics over many hand-offs.
 
-use crate::domain::{AgentName, HandoffAnalytics, Timestamp};
+use crate::domain::{AgentName, HandoffAnalytics, HandoffSums, Timestamp};
+use crate::store::tables::handoff_quality;
 use crate::store::tables::handoff_sums::{self, Chosen};
 use crate::store::{Result, View};
 
@@ -14,10 +15,14 @@ pub fn analytics(
     agent: Option<&AgentName>,
 ) -> Result<HandoffAnalytics> {
     let chosen = Chosen { since, agent };
-    Ok(HandoffAnalytics::aggregate(
-        handoff_sums::count_by_time(view, chosen)?,
-        handoff_sums::sum_costs(view, chosen)?,
-        handoff_sums::count_bounces(view, chosen)?,
-        handoff_sums::common_paths(view, chosen, MOST_PATHS)?,
-    ))
+    let sums = HandoffSums {
+        counts: handoff_sums::count_by_time(view, chosen)?,
+        moved_on: handoff_sums::count_moved_on(view, chosen)?,
+        costs: handoff_sums::sum_costs(view, chosen)?,
+        bounces: handoff_sums::count_bounces(view, chosen)?,
+        first_messages: handoff_quality::first_messages(view, chosen)?,
+        judged_work: handoff_quality::judged_work(view, chosen)?,
+        paths: handoff_sums::common_paths(view, chosen, MOST_PATHS)?,
+    };
+    Ok(HandoffAnalytics::aggregate(sums, agent))
 }

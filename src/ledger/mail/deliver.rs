@@ -2,7 +2,8 @@
 
 use super::post::record;
 use crate::domain::{AgentName, EventKind, HandoffId, MailId, Outcome};
-use crate::store::tables::{handoffs, mail_recipients};
+use crate::store::tables::handoffs;
+use crate::store::tables::mail_recipients::{self, MailCopy};
 use crate::store::{Result, Tx};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +47,17 @@ pub fn mark_read_after_handoff(
         return Ok(());
     }
     for copy in mail_recipients::unread_of_handoff(tx, handoff_number)? {
-        mail_recipients::update_read(tx, copy.number)?;
-        let read = EventKind::MailRead {
-            id: copy.mail_id,
-            recipient: copy.recipient,
-        };
-        record(tx, copy.task_id.as_ref(), read)?;
+        mark_copy_read(tx, copy)?;
     }
     Ok(())
+}
+
+/// Marks one recipient's copy of a mail as read.
+pub fn mark_copy_read(tx: &mut Tx<'_>, copy: MailCopy) -> Result<()> {
+    mail_recipients::update_read(tx, copy.number)?;
+    let read = EventKind::MailRead {
+        id: copy.mail_id,
+        recipient: copy.recipient,
+    };
+    record(tx, copy.task_id.as_ref(), read)
 }

@@ -7,8 +7,8 @@ use crate::domain::{
 };
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
-use crate::store::tables::task_routing;
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{task_dependencies, task_routing};
 use crate::store::{Result, Tx, View};
 use crate::words;
 
@@ -44,7 +44,8 @@ pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -
     } else {
         let choice = choose(tx, &on, circumstances)?;
         let Some(fallback) = choice.agent.clone() else {
-            hold(tx, &on, &role, tags)?;
+            let all = list_applicants(tx, &on, None, &circumstances.missing_programs)?;
+            hold(tx, &on, &role, tags, &all)?;
             return Ok(Routed::NobodySuits(choice));
         };
         let reason = words::nobody_suits(&role, tags);
@@ -54,7 +55,7 @@ pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -
     task_routing::count_attempt(tx, on.number)?;
     let prompt = assignment(&on.task);
     let begun = begin_routed(tx, on, agent_name, &prompt, None)?;
-    mail::announce(tx, &begun)?;
+    mail::announce(tx, &begun.on)?;
     let mut task = begun.on.task;
     task.routing.attempts += 1;
     Ok(Routed::Started(Box::new(task)))
@@ -69,6 +70,7 @@ pub fn begin_routed(
     resumes: Option<&ProviderSession>,
 ) -> Result<Begun> {
     let next = Begin {
+        from_agent: task_dependencies::find_last_agent(tx, on.number)?,
         resumes,
         counted_from: tasks::find_counted_from(tx, on.number)?,
         ..Begin::new(Door::Route, agent_name, prompt.as_str())

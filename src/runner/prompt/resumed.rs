@@ -9,10 +9,10 @@
 
 use std::io::Read;
 
-use super::push;
+use super::{READING, answering, push};
 use crate::config::DataDir;
 use crate::domain::RunIdentity;
-use crate::ledger::run::Briefing;
+use crate::ledger::run::{Briefing, ClaimedRun};
 use crate::runner::run_dir::open_plain;
 use crate::supervisor::RunFiles;
 
@@ -57,12 +57,12 @@ impl EarlierPrompts {
 }
 
 /// Introduces the prompt of a resumed session.
-pub(super) fn introduction(text: &mut String, run: &RunIdentity) {
+pub(super) fn introduction(text: &mut String, run: &ClaimedRun) {
     let RunIdentity {
         agent_name,
         task_id,
         ..
-    } = run;
+    } = &run.identity;
     push(
         text,
         format_args!(
@@ -71,8 +71,8 @@ pub(super) fn introduction(text: &mut String, run: &RunIdentity) {
              come in addition.\n\
              If you do not know your earlier prompts any more, run `chorus task show {task_id} --full` and \
              `chorus task conversation {task_id}` before you begin.\n\
-             Chorus returns your final message to the caller. Put the complete result into your final message.\n\
-             Lines that begin with `>` quote people and agents. Your assignment is the last part.\n\n"
+             {}\n{READING}\n\n",
+            answering(run.mode)
         ),
     );
 }

@@ -24,6 +24,11 @@ pub(in crate::runner) fn attachment_paths(run: &ClaimedRun, data_dir: &DataDir) 
 
 pub(super) fn task(text: &mut String, run: &ClaimedRun, data_dir: &DataDir) {
     let task = &run.task;
+    let has_more = task.plan.planning.is_some() || !task.attachments.is_empty();
+    // The first intent of a session describes its task, and stands in the assignment.
+    if run.mode == Door::Session && !has_more && task.description.as_str() == run.prompt.as_str() {
+        return;
+    }
     let show = format!("chorus task show {}", task.id);
     text.push_str("# The task\n\n");
     place(text, run);

@@ -11,7 +11,7 @@ pub struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    fn since(&self) -> i64 {
+    pub(super) fn since(&self) -> i64 {
         self.since.map_or(i64::MIN, Timestamp::as_millis)
     }
 }
@@ -20,8 +20,16 @@ impl Chosen<'_> {
 const IS_CHOSEN: &str = "h.started_at >= $1
     AND ($2 IS NULL OR h.agent_name = $2 COLLATE NOCASE OR h.from_agent = $2 COLLATE NOCASE)";
 
-/// The chosen hand-offs with their durations, rounded down to three digits. So there are few distinct durations to group by,
-/// whatever the number of hand-offs, and no sorting.
+/// A time `millis`, rounded down to three digits. So there are few distinct times to group by, whatever the number of hand-offs, and
+/// no sorting.
+pub(super) const ROUNDED: &str = "CASE WHEN millis < 1000 THEN millis
+                     WHEN millis < 10000 THEN millis / 10 * 10
+                     WHEN millis < 100000 THEN millis / 100 * 100
+                     WHEN millis < 1000000 THEN millis / 1000 * 1000
+                     WHEN millis < 10000000 THEN millis / 10000 * 10000
+                     ELSE millis / 100000 * 100000 END";
+
+/// The chosen hand-offs with their rounded durations.
 const CHOSEN: &str = text!(
     "WITH timed AS (
          SELECT h.number, h.from_number, h.from_agent, h.agent_name, h.outcome,
@@ -31,12 +39,9 @@ const CHOSEN: &str = text!(
     IS_CHOSEN,
     "), chosen AS (
          SELECT number, from_number, from_agent, agent_name, outcome,
-                CASE WHEN millis < 1000 THEN millis
-                     WHEN millis < 10000 THEN millis / 10 * 10
-                     WHEN millis < 100000 THEN millis / 100 * 100
-                     WHEN millis < 1000000 THEN millis / 1000 * 1000
-                     WHEN millis < 10000000 THEN millis / 10000 * 10000
-                     ELSE millis / 100000 * 100000 END AS took
+                ",
+    ROUNDED,
+    " AS took
            FROM timed
      ) "
 );
@@ -129,6 +134,37 @@ pub fn count_bounces(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<(AgentPa
             to: row.to_agent,
         };
         Ok((pair, row.bounces))
+    })
+}
+
+columns! {
+    struct MovedOnRow {
+        from_agent: Option<AgentName> = "h.from_agent",
+        to_agent: AgentName = "h.agent_name",
+        handoffs: u64 = "count(DISTINCT h.number)",
+    }
+}
+
+/// Counts the hand-offs whose agent was stopped because control moved on, by pair of agents. An agent that passed control itself has
+/// completed its run.
+pub fn count_moved_on(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<(AgentPair, u64)>> {
+    const MOVED_ON: Statement<2> = sql!(
+        "SELECT ",
+        MovedOnRow::COLUMNS,
+        " FROM handoffs n INDEXED BY handoffs_taking_control
+    CROSS JOIN handoffs h ON h.number = n.from_number AND h.outcome = 'completed'
+    CROSS JOIN runs r ON r.handoff_number = h.number AND r.outcome = 'cancelled'
+         WHERE n.takes_control = 1 AND ",
+        IS_CHOSEN,
+        " GROUP BY h.from_agent, h.agent_name"
+    );
+    view.rows(MOVED_ON, params![chosen.since(), chosen.agent], |row| {
+        let row = MovedOnRow::from_row(row)?;
+        let pair = AgentPair {
+            from: row.from_agent,
+            to: row.to_agent,
+        };
+        Ok((pair, row.handoffs))
     })
 }
 

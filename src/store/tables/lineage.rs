@@ -3,7 +3,7 @@
 use crate::domain::AgentName;
 use crate::store::{Result, Row, View, params, sql};
 
-/// A hand-off of a chain: the sender and the target.
+/// A hand-off of a chain: the sender and the target. A routed hand-off has no sender: the agent before it did not ask.
 type Step = (Option<AgentName>, AgentName);
 
 fn step(row: &Row<'_>) -> Result<Step> {
@@ -20,7 +20,7 @@ pub fn steps_to(view: &View<'_>, handoff_number: Option<i64>) -> Result<Vec<Step
                  SELECT h.from_number, distance + 1 FROM before JOIN handoffs h ON h.number = before.number
                   WHERE h.from_number IS NOT NULL AND distance < 1000
              )
-             SELECT h.from_agent, h.agent_name FROM before
+             SELECT iif(h.mode = 'route', NULL, h.from_agent), h.agent_name FROM before
                JOIN handoffs h ON h.number = before.number
               WHERE h.is_invoked = 1
               ORDER BY distance DESC"
@@ -47,7 +47,7 @@ pub fn steps_in_count(
                    JOIN handoffs p ON p.number = h.from_number AND coalesce(p.counted_from_number, p.number) = $2
                   WHERE distance < 1000
              )
-             SELECT iif(h.number = $2, NULL, h.from_agent), h.agent_name FROM before
+             SELECT iif(h.number = $2 OR h.mode = 'route', NULL, h.from_agent), h.agent_name FROM before
                JOIN handoffs h ON h.number = before.number
               WHERE h.is_invoked = 1
               ORDER BY distance DESC"

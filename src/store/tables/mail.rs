@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::mail_recipients::PackedRecipient;
+use super::mail_recipients::{IS_ABOUT_UNSUITED, PackedRecipient};
 use crate::domain::{
     Address, Correspondent, HandoffId, Mail, MailId, MailQuery, MailType, MailVersion, Page,
     Recipient, SearchWords, TaskId, Text, ThreadId, Timestamp, Urgency,
@@ -103,6 +103,17 @@ pub fn find_thread(view: &View<'_>, id: &MailId) -> Result<Option<ThreadId>> {
         params![id],
         |row| row.get(0),
     )
+}
+
+/// Whether the router has mailed the operator since the last hand-off of a task that no agent suits, for a reason.
+pub fn was_unsuited_mailed(view: &View<'_>, task_number: i64, reason: &Text) -> Result<bool> {
+    const MAILED: Statement<2> = sql!(
+        "SELECT 1 FROM mail m WHERE m.task_number = $1 AND ",
+        IS_ABOUT_UNSUITED,
+        " AND m.context ->> 'waitingReason' = $2
+          AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.task_number = $1 AND h.started_at >= m.sent_at) LIMIT 1"
+    );
+    view.has(MAILED, params![task_number, reason])
 }
 
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredMail>> {

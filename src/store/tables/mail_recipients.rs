@@ -69,6 +69,21 @@ pub fn unread_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<Mai
     view.rows(UNREAD, params![handoff_number], MailCopy::from_row)
 }
 
+/// The condition on a mail `m` from the router that no agent suits its task.
+pub(super) const IS_ABOUT_UNSUITED: &str =
+    "m.sender = 'router' AND m.context ->> 'waitingReason' IS NOT NULL";
+
+/// Lists the operator's unread copies of the mail that no agent suits a task.
+pub fn unread_about_unsuited(view: &View<'_>, task_number: i64) -> Result<Vec<MailCopy>> {
+    const UNREAD: Statement<1> = sql!(
+        SELECT,
+        " WHERE m.task_number = $1 AND r.recipient = 'operator' AND r.read_at IS NULL AND ",
+        IS_ABOUT_UNSUITED,
+        " ORDER BY r.number"
+    );
+    view.rows(UNREAD, params![task_number], MailCopy::from_row)
+}
+
 /// Counts the mail that a recipient has not read or not acknowledged.
 pub fn count_pending(view: &View<'_>, recipient: &str) -> Result<usize> {
     view.one(

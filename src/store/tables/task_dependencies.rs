@@ -1,6 +1,6 @@
 //! The table `task_dependencies`. Triggers count the unmet dependencies of a task in `tasks.unmet`.
 
-use crate::domain::{Dependency, DependencyOutcome, Role, StatusName, TaskId};
+use crate::domain::{AgentName, Dependency, DependencyOutcome, Role, StatusName, TaskId};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 /// Inserts the dependencies of a task. Skips tasks that do not exist.
@@ -148,6 +148,20 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Vec<DependencyStatus
          WHERE d.task_number = $1 ORDER BY d.position"
     );
     view.rows(OF_TASK, params![task_number], DependencyStatus::from_row)
+}
+
+/// Finds the agent of the hand-off that ended last on any dependency of a task.
+pub fn find_last_agent(view: &View<'_>, task_number: i64) -> Result<Option<AgentName>> {
+    view.row(
+        sql!(
+            "SELECT h.agent_name FROM task_dependencies d
+               JOIN handoffs h ON h.task_number = d.depends_on_number
+              WHERE d.task_number = $1 AND h.completed_at IS NOT NULL
+              ORDER BY h.completed_at DESC, h.number DESC LIMIT 1"
+        ),
+        params![task_number],
+        |row| row.get(0),
+    )
 }
 
 /// Finds the role of the dependency that ended last.

@@ -39,7 +39,7 @@ async fn move_to(app: &TestApp, session: &str, from: &str, to: &str) {
 #[tokio::test]
 async fn an_empty_ledger_has_empty_figures() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":null},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"movedOn":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":null},"bounces":0,"pairs":[],"agents":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn figures_are_grouped_by_pair_of_agents() {
     assert_eq!(
         figures["pairs"][0],
         json!({
-            "fromAgent": null, "toAgent": "qa", "handoffs": 101, "ended": 100, "completed": 75, "successRate": 0.75,
+            "fromAgent": null, "toAgent": "qa", "handoffs": 101, "ended": 100, "completed": 75, "movedOn": 0, "successRate": 0.75,
             "medianMs": 50, "p95Ms": 95, "costUsd": null, "bounces": 0,
         })
     );
@@ -123,4 +123,57 @@ async fn many_analytics_at_once_leave_readers_for_other_requests() {
         figures.await.unwrap().data();
     }
     assert_eq!(simultaneous.most.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn an_agent_that_was_stopped_because_control_moved_counts_apart() {
+    let app = TestApp::new().await;
+    // The program that leads the session takes control from `qa` while its run is open; `developer` completes.
+    for (from, to) in [("planner", "qa"), ("qa", "developer")] {
+        let body = json!({
+            "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [],
+        });
+        app.post("/api/sessions/s/handoffs", body).await.data();
+    }
+    let last = app.get("/api/sessions/s/handoffs/last").await.data();
+    let path = format!(
+        "/api/tasks/{}/handoff/complete",
+        last["taskId"].as_str().unwrap()
+    );
+    app.put(&path, json!({ "output": "o" })).await.data();
+    // Completed from outside: its run is stopped too, but nobody took control.
+    hand_off(&app, "qa", 1, true).await;
+    let figures = app.get("/api/analytics/handoffs").await.data();
+    let counted = |figures: &Value| {
+        ["handoffs", "ended", "completed", "movedOn", "successRate"].map(|key| figures[key].clone())
+    };
+    assert_eq!(
+        counted(&figures["total"]),
+        [json!(3), json!(3), json!(2), json!(1), json!(1.0)]
+    );
+    let of_pair = |from: Value, to: &str| {
+        let mut pairs = figures["pairs"].as_array().unwrap().iter();
+        let pair = pairs.find(|pair| pair["fromAgent"] == from && pair["toAgent"] == to);
+        counted(pair.unwrap())
+    };
+    // Nothing is known about the success of an agent that was only stopped.
+    assert_eq!(
+        of_pair(json!("planner"), "qa"),
+        [json!(1), json!(1), json!(0), json!(1), Value::Null]
+    );
+    assert_eq!(
+        of_pair(json!("qa"), "developer")[3..],
+        [json!(0), json!(1.0)]
+    );
+    let qa = figures["agents"].as_array().unwrap().iter();
+    let qa = qa.clone().find(|each| each["agentName"] == "qa").unwrap();
+    assert_eq!(
+        counted(qa),
+        [json!(2), json!(2), json!(1), json!(1), json!(1.0)]
+    );
+    // No run has started, so no time to a message is known.
+    assert_eq!(
+        qa["quality"]["firstMessage"],
+        json!({ "handoffs": 0, "medianMs": null, "p95Ms": null })
+    );
 }

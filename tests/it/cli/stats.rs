@@ -64,6 +64,10 @@ async fn figures_are_shown_by_pair_and_path() {
     planner	developer	1	100 %	-	-	-	0
     qa	developer	1	100 %	-	-	-	1
 
+    Quality by agent
+    developer	80 %	-	-	-
+    qa	100 %	-	-	-
+
     Common paths
     1	2	developer → qa → developer
     1	2	planner → developer → qa
@@ -82,6 +86,9 @@ async fn figures_are_shown_by_pair_and_path() {
     By pair of agents
     developer	qa	1	100 %	-	-	-	0
     qa	developer	1	100 %	-	-	-	1
+
+    Quality by agent
+    qa	100 %	-	-	-
 
     Common paths
     1	2	developer → qa → developer
@@ -103,6 +110,10 @@ async fn figures_are_shown_by_pair_and_path() {
     developer	qa	1	100 %	-	-	-	0
     planner	developer	1	100 %	-	-	-	0
     qa	developer	1	100 %	-	-	-	1
+
+    Quality by agent
+    developer	67 %	-	-	-
+    qa	100 %	-	-	-
 
     Common paths
     1	2	developer → qa → developer

@@ -4,10 +4,12 @@ mod choice;
 mod context;
 mod decisions;
 mod failures;
+mod figures;
 mod increments;
 mod late_context;
 mod readiness;
 mod restart;
+mod unsuited;
 
 use chorus::client::Client;
 use reqwest::Method;

@@ -27,6 +27,8 @@ mod travel;
 mod trees;
 mod troubles;
 mod worked_examples;
+mod worked_requests;
+mod worked_roles;
 mod worked_session;
 
 use chorus::client::{Client, ClientError};
