@@ -12,6 +12,7 @@ const MOST_UNPROVEN_STARTS: u32 = 3;
 
 /// The runs of a task, in the order of its hand-offs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "the runs of a task")]
 pub struct Runs {
     pub runs: Vec<ArchivedRun>,
 }

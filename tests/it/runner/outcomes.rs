@@ -108,8 +108,9 @@ async fn a_missing_workspace_is_reported() {
     assert_eq!(
         handoff.output.as_str(),
         format!(
-            "Workspace {} does not exist, or is not a directory. Put a directory there that agents may use, or create a task with another agentWorkspace.",
-            folder.canonicalize().unwrap_or(folder).display()
+            "Workspace {} does not exist, or is not a directory. Put a directory there that agents may use, or give the task another one: chorus task edit {} --workspace DIR",
+            folder.canonicalize().unwrap_or(folder).display(),
+            task.id
         )
     );
 }
