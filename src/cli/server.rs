@@ -31,8 +31,7 @@ impl ServerArguments {
         if is_in_run() || token()?.is_some() {
             return Ok(None);
         }
-        let url = self.url.clone().or_else(|| socket_url(data_dir));
-        let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let url = address(self.url.as_deref(), data_dir);
         let token = operator_token(&url, data_dir);
         let client = token.map(|token| Client::new(&url, Some(token)));
         Ok(client.transpose()?.map(|client| client.with_trace(trace())))
@@ -105,8 +104,7 @@ pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Fa
 /// `CHORUS_TOKEN`. Without the latter, a server on this machine that asks for a token is shown the operator's, from the data directory;
 /// a server elsewhere never is.
 pub(super) fn client(url: Option<&str>, data_dir: &Path) -> Result<Client, Failure> {
-    let found = || server_of(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
-    let url = &url.map_or_else(found, str::to_owned);
+    let url = &address(url, data_dir);
     let given = token()?;
     let spare = given
         .is_none()
@@ -144,6 +142,12 @@ pub(super) fn token() -> Result<Option<Token>, Failure> {
 fn trace() -> Option<TraceParent> {
     let trace = std::env::var("TRACEPARENT").ok()?;
     TraceParent::parse(trace.trim()).ok()
+}
+
+/// Returns the given address, the one of the data directory's server, or the usual one.
+fn address(url: Option<&str>, data_dir: &Path) -> String {
+    let found = || server_of(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
+    url.map_or_else(found, str::to_owned)
 }
 
 /// Returns the address of the data directory's server. If it does not run, this is still its socket: the server at the usual address
