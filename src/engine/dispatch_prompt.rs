@@ -52,7 +52,8 @@ pub(super) fn compose(batch: &[Request], form: Option<&str>) -> Text {
         write(
             &mut text,
             format_args!(
-                "\n# Form of your final message\n\nYour final message is the response to the request. Write it in this form:\n\n{}\n",
+                "\nWrite your final message in this form. Replace each comment with its content, and delete sections that do not apply:\n\n\
+                 ````markdown\n{}\n````\n",
                 form.trim()
             ),
         );

@@ -47,7 +47,7 @@ impl DeliveredMail {
             };
         }
         let mut text = "# Mail\n\nOthers sent you this mail. It does not change your assignment below. To reply, run \
-                        `chorus mail send NAME --reply-to ID --subject \"SUBJECT\" --body \"TEXT\"`.\n\n"
+                        `chorus mail send NAME --reply-to ID --subject 'SUBJECT' --body 'TEXT'`.\n\n"
             .to_owned();
         if omitted > 0 {
             push(

@@ -24,12 +24,14 @@ pub(super) use task_part::attachment_paths;
 
 use super::mail::DeliveredMail;
 use crate::config::DataDir;
-use crate::domain::{Context, Door, Kind, RunIdentity, Text, Tool, agent_context};
+use crate::domain::{Agent, Context, Door, Kind, RunIdentity, Text, Tool, agent_context};
 use crate::ledger::run::{Briefing, ClaimedRun};
 use crate::ledger::task::DeliveredQueue;
 use crate::words;
 
 const REASON_BUDGET: usize = 8 * 1024;
+/// Applies to the purpose of each agent that can be asked.
+const PURPOSE_BUDGET: usize = 160;
 const VARIABLE_BUDGET: usize = 16 * 1024;
 
 /// The queued messages of one prompt.
@@ -149,17 +151,19 @@ fn surroundings(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
             answering(run.mode)
         ),
     );
-    let others: Vec<_> = briefing
-        .agents
-        .iter()
+    text.push_str(
+        "- Put each text in a command into single quotes. In double quotes, the shell replaces `$` and backquotes. Write a single quote as `'\\''`.\n",
+    );
+    let others = briefing.agents.iter();
+    let others: Vec<_> = others
         .filter(|agent| agent.available && agent.name != *agent_name)
-        .map(|agent| agent.name.as_str())
+        .map(introduced)
         .collect();
     if !others.is_empty() {
         push(
             text,
             format_args!(
-                "- To ask another agent and wait for its final message, run `chorus handoff AGENT \"PROMPT\"`. Agents: {}.\n",
+                "- To ask another agent and wait for its final message, run `chorus handoff AGENT 'PROMPT'`. Agents: {}.\n",
                 others.join(", ")
             ),
         );
@@ -168,20 +172,31 @@ fn surroundings(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
         );
     }
     text.push_str(
-        "- To write to an agent or to `operator` without waiting, run `chorus mail send NAME --subject \"SUBJECT\" --body \"TEXT\"`.\n",
+        "- To write to an agent or to `operator` without waiting, run `chorus mail send NAME --subject 'SUBJECT' --body 'TEXT'`.\n",
     );
     let kinds: Vec<_> = briefing.kinds.iter().map(Kind::as_str).collect();
     if !kinds.is_empty() {
         push(
             text,
             format_args!(
-                "- To leave work for later, run `chorus request create \"TITLE\" --kind KIND --body \"WHAT AND WHY\"` and continue. \
+                "- To leave work for later, run `chorus request create 'TITLE' --kind KIND --body 'WHAT AND WHY'` and continue. \
                  The operator decides about the request. Kinds: {}.\n",
                 kinds.join(", ")
             ),
         );
     }
     text.push('\n');
+}
+
+/// Names an agent, with its purpose if it has one.
+fn introduced(agent: &Agent) -> String {
+    let purpose = agent.responsibilities.as_str().split_whitespace();
+    let purpose = Text::lossy(purpose.collect::<Vec<_>>().join(" ")).beginning(PURPOSE_BUDGET);
+    if purpose.as_str().is_empty() {
+        return agent.name.to_string();
+    }
+    let purpose = purpose.as_str().trim_end_matches('.');
+    format!("{} ({purpose})", agent.name)
 }
 
 fn tools(text: &mut String, tools: &[Tool]) {
@@ -226,7 +241,7 @@ fn session(text: &mut String, run: &ClaimedRun) {
         format_args!(
             "# Session\n\nThis conversation is session {id:?}. To move it to another agent, write the whole conversation to a file as a \
              JSON array of objects with `role` and `content`, run \
-             `chorus session handoff {id:?} {} AGENT --reason \"WHY\" --intent \"WHAT THE USER WANTS\" --history FILE`, and stop.\n\n",
+             `chorus session handoff {id:?} {} AGENT --reason 'WHY' --intent 'WHAT THE USER WANTS' --history FILE`, and stop.\n\n",
             run.identity.agent_name
         ),
     );
