@@ -80,6 +80,13 @@ impl Engine {
         self.runner.get().is_some_and(Runner::has_live_runs)
     }
 
+    /// Waits until what the calling agent has printed so far is recorded, for the agent that gets control next.
+    pub(super) async fn catch_up(&self, caller: &Caller) {
+        if let (Some(runner), Some(run)) = (self.runner.get(), caller.run()) {
+            runner.catch_up(&run.run_id).await;
+        }
+    }
+
     /// Returns the number of agents whose process may be alive.
     pub fn live_runs(&self) -> usize {
         self.runner.get().map_or(0, Runner::live_runs)

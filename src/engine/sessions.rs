@@ -68,6 +68,7 @@ impl Engine {
             problems.add("fromAgent", Error::from(refusal).to_string());
             return Err(refuse(problems));
         }
+        self.catch_up(caller).await;
         let id = TaskId::new();
         let workspace = self.workspace(&id, None)?;
         let to = MoveSession {

@@ -17,6 +17,7 @@ impl Engine {
         trace: Option<TraceParent>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        self.catch_up(caller).await;
         let transfer = Transfer {
             task_id,
             tool,

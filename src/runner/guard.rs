@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::leftovers::{self, Ended};
 use super::processes::{self, Wanted};
+use super::reading::Reading;
 use super::shortage::{RETRY, Stopping, on_thread};
 use super::{Runner, TO_SEARCH, run_dir};
 use crate::domain::RunId;
@@ -50,6 +51,7 @@ pub(super) struct Guard {
     stop: signal::Sender<bool>,
     forced: signal::Sender<Option<Forced>>,
     waiting: signal::Sender<bool>,
+    pub reading: Reading,
 }
 
 /// The end of a run by force.
@@ -67,6 +69,7 @@ impl Guard {
             stop: signal::Sender::new(false),
             forced: signal::Sender::new(None),
             waiting: signal::Sender::new(false),
+            reading: Reading::new(),
         }
     }
 

@@ -24,6 +24,7 @@ mod mail;
 mod processes;
 mod prompt;
 pub mod providers;
+mod reading;
 mod resources;
 mod run_dir;
 mod shortage;
@@ -425,6 +426,18 @@ impl Runner {
     /// Whether a run may have processes.
     pub fn has_live_runs(&self) -> bool {
         self.live_runs() > 0
+    }
+
+    /// Waits until what the agent of a run has printed so far is recorded.
+    pub async fn catch_up(&self, run_id: &RunId) {
+        let live = self.live().get(run_id).cloned();
+        let Some(Live { mut gone, guard }) = live else {
+            return;
+        };
+        tokio::select! {
+            () = guard.reading.catch_up() => {}
+            _ = gone.wait_for(|is_gone| *is_gone) => {}
+        }
     }
 
     pub fn live_runs(&self) -> usize {

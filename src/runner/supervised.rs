@@ -535,7 +535,9 @@ impl Runner {
         let after_result = Duration::from_secs(self.0.options.grace_seconds);
         let mut leave_by: Option<Instant> = None;
         loop {
+            let asked = guard.reading.asked();
             self.read_all(run, follower).await?;
+            guard.reading.finish(asked);
             self.note_troubles(run, files, follower, troubles).await?;
             let has_result = follower.report().end.is_some();
             if troubles.is_over_limit() && !has_result {
@@ -573,6 +575,7 @@ impl Runner {
                 released = &mut released => return released,
                 () = guard.until_forced() => return Ok(()),
                 () = grown => {}
+                () = guard.reading.until_asked(asked) => {}
                 () = complained => {}
                 () = gave_up => {}
                 () = overstayed => {
