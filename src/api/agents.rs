@@ -17,9 +17,13 @@ use crate::ledger::{agent, rights};
     responses((status = 200, description = "The agents", body = Answer<Vec<Agent>>))
 )]
 pub(super) async fn list_agents(State(app): State<App>, caller: Caller) -> Result<Response, Error> {
-    let agents = app.engine.read(agent::list).await?;
-    let shown = agents.into_iter().map(|agent| shown(agent, &caller));
-    Ok(app.ok(shown.collect::<Vec<_>>()))
+    app.read(move |view| {
+        let agents = agent::list(view)?.into_iter();
+        Ok(agents
+            .map(|agent| shown(agent, &caller))
+            .collect::<Vec<_>>())
+    })
+    .await
 }
 
 /// Get an agent
@@ -38,8 +42,8 @@ pub(super) async fn get_agent(
     Id(name): Id<AgentName>,
     caller: Caller,
 ) -> Result<Response, Error> {
-    let agent = app.engine.read(move |view| agent::get(view, &name));
-    Ok(app.ok(shown(agent.await?, &caller)))
+    app.read(move |view| Ok(shown(agent::get(view, &name)?, &caller)))
+        .await
 }
 
 /// Create an agent, or replace its whole configuration

@@ -9,6 +9,9 @@ mod alerts;
 mod analytics;
 mod answer;
 mod attachments;
+mod attention;
+mod board;
+mod chat;
 mod deprecation;
 mod description;
 mod dispatch;
@@ -45,11 +48,12 @@ mod usage;
 
 // Bodies and parameters that the engine and the runner define: a client of the API finds all of them here.
 pub use crate::engine::{
-    AlertInput, ConversationInput, HandoffInput, IncrementInput, MailInput, MarkInput,
+    AlertInput, ChatInput, ConversationInput, HandoffInput, IncrementInput, MailInput, MarkInput,
     RequestInput, TaskInput,
 };
 pub use crate::runner::LogStream;
 pub use answer::{Answer, Meta};
+pub use chat::ChatAnswer;
 pub use dispatch::{DispatchOverview, HeldKind, RoutesInput};
 pub use error::{ErrorAnswer, ErrorBody};
 pub use guard::Guard;

@@ -12,9 +12,10 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use utoipa_axum::routes;
 
 use super::{
-    agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
-    guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe, outgo, queue,
-    requests, routing, schema_rules, sessions, task_lists, tasks, tools, usage,
+    agents, alerts, analytics, attachments, attention, board, chat, deprecation, description,
+    dispatch, docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages,
+    observe, outgo, queue, requests, routing, schema_rules, sessions, task_lists, tasks, tools,
+    usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -92,6 +93,8 @@ fn routes() -> OpenApiRouter<App> {
     );
     let routes = Routes(OpenApiRouter::with_openapi(Description::openapi()))
         .routes(routes!(task_lists::list_tasks, tasks::create_task))
+        .routes(routes!(board::get_board))
+        .routes(routes!(attention::list_attention))
         .routes(routes!(tasks::get_task, tasks::edit_task))
         .routes(routes!(tasks::set_task_status))
         .routes(routes!(tasks::plan_task))
@@ -99,6 +102,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(tasks::get_task_tree))
         .routes(routes!(usage::get_task_usage))
         .routes(routes!(queue::get_task_queue, queue::queue_message))
+        .routes(routes!(chat::delete_queued_message))
+        .routes(routes!(chat::send_chat_message))
         .routes(routes!(routing::explain_route, routing::route_task))
         .routes(routes!(routing::submit_report))
         .routes(legacy_ready)
@@ -116,6 +121,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(handoffs::list_trace_handoffs))
         .routes(routes!(logs::get_handoff_log))
         .routes(routes!(analytics::get_handoff_analytics))
+        .routes(routes!(analytics::list_days))
         .routes(routes!(tools::list_tools, tools::create_tool))
         .routes(routes!(
             tools::get_tool,

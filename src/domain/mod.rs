@@ -6,6 +6,8 @@
 mod agent;
 mod alert;
 mod archive;
+mod attention;
+mod board;
 mod caller;
 mod event;
 mod fault;
@@ -38,16 +40,19 @@ pub use archive::{
     ArchivedAlertTag, ArchivedDelegation, ArchivedMessage, ArchivedRun, ArchivedTag, Conversation,
     HandoffLinks, LedgerArchive, MOST_NUMBER, RowTimes, Runs, Seeding, TaskArchive, TaskLinks,
 };
+pub use attention::{Attention, AttentionCursor, AttentionItem, AttentionKind, AttentionPlace};
+pub use board::{Board, BoardColumn, BoardFilter, BoardPlace, BoardQuery, Card};
 pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;
 pub use handoff::{
     AgentFigures, AgentPair, AskedHandoff, ChainEntry, ChainLimit, ChainLimits, CommonPath,
-    Context, Door, FirstMessages, Handoff, HandoffAnalytics, HandoffCount, HandoffEnd,
-    HandoffFigures, HandoffId, HandoffMetadata, HandoffQuality, HandoffRequest, HandoffSpan,
-    HandoffSums, IllegalProviderSession, IllegalTraceId, IllegalTraceParent, JudgedWork, Lineage,
-    LiveHandoff, Merge, MovedConversation, Outcome, PairFigures, ProviderSession, Report,
-    ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
+    Context, Day, DayFigures, DayQuery, Door, FirstMessages, Handoff, HandoffAnalytics,
+    HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffQuality,
+    HandoffRequest, HandoffSpan, HandoffSums, IllegalDay, IllegalProviderSession, IllegalTraceId,
+    IllegalTraceParent, JudgedWork, Lineage, LiveHandoff, Merge, MovedConversation, Outcome,
+    PairFigures, ProviderSession, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots,
+    SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use ids::{FoundId, IdPart, Noun};

@@ -8,6 +8,8 @@ mod queue;
 mod show;
 mod tree;
 
+pub(super) use conversation::written;
+
 use super::arguments::{ServerArguments, TaskCommand};
 use super::input::text_or_stdin;
 use super::ui::{Failure, Ui};

@@ -1,8 +1,9 @@
 //! Statistics over many hand-offs.
 
-use crate::domain::{AgentName, HandoffAnalytics, HandoffSums, Timestamp};
-use crate::store::tables::handoff_quality;
+use crate::domain::{AgentName, DayFigures, DayQuery, HandoffAnalytics, HandoffSums, Timestamp};
+use crate::ledger::task;
 use crate::store::tables::handoff_sums::{self, Chosen};
+use crate::store::tables::{handoff_days, handoff_quality};
 use crate::store::{Result, View};
 
 /// Limit for each path length.
@@ -25,4 +26,11 @@ pub fn analytics(
         paths: handoff_sums::common_paths(view, chosen, MOST_PATHS)?,
     };
     Ok(HandoffAnalytics::aggregate(sums, agent))
+}
+
+/// Summarizes hand-offs by day.
+pub fn figures_by_day(view: &View<'_>, query: &DayQuery) -> Result<Vec<DayFigures>> {
+    let task = query.task.as_ref();
+    let task_number = task.map(|id| task::number(view, id)).transpose()?;
+    handoff_days::by_day(view, query, task_number)
 }

@@ -4,6 +4,7 @@ mod analytics;
 mod answer;
 mod begin;
 mod calling_run;
+pub mod chat;
 mod close;
 mod control;
 mod delegate;
@@ -13,13 +14,14 @@ pub mod lineage;
 mod move_session;
 mod transfer;
 
-pub use analytics::analytics;
+pub use analytics::{analytics, figures_by_day};
 pub use answer::{
     Delegated, Wait, cancelled_runs_below, find_wait, record_delivery, record_missed, record_wait,
     taken_down,
 };
 pub use begin::{Begin, Begun, begin};
 pub use calling_run::CallingRun;
+pub use chat::{Chat, Chatted, chat, send_waiting};
 pub use close::{Cause, Closed, Ending, close};
 pub use control::{LeftRun, Moved};
 pub use delegate::{Delegate, delegate};

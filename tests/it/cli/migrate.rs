@@ -48,6 +48,8 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0021	pending	document_views
     0022	pending	withdrawn_approvals
     0023	pending	figures
+    0024	pending	board_and_attention
+    0025	pending	chat
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -85,6 +87,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0021	applied	document_views
     0022	applied	withdrawn_approvals
     0023	applied	figures
+    0024	applied	board_and_attention
+    0025	applied	chat
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -125,6 +129,8 @@ fn an_edited_migration_is_reported() {
     0021	applied	document_views
     0022	applied	withdrawn_approvals
     0023	applied	figures
+    0024	applied	board_and_attention
+    0025	applied	chat
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -171,6 +177,8 @@ fn an_unknown_migration_is_reported() {
     0021	applied	document_views
     0022	applied	withdrawn_approvals
     0023	applied	figures
+    0024	applied	board_and_attention
+    0025	applied	chat
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database
