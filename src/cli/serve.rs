@@ -23,7 +23,7 @@ use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
     default_kind_rules, specialists,
 };
-use crate::ledger::agent;
+use crate::ledger::{agent, installation};
 use crate::memory;
 use crate::peer::Peers;
 use crate::runner::{RunnerOptions, Workspaces, tmux_is_installed};
@@ -118,6 +118,16 @@ impl Serving {
             rules,
         )
         .await?;
+        if let Some(path) = data_dir.path().to_str().and_then(|path| path.parse().ok()) {
+            let moved = engine.write(None, move |tx| installation::settle(tx, &path));
+            let tasks = moved.await?;
+            if tasks > 0 {
+                tracing::info!(
+                    tasks,
+                    "the data directory has moved; workspaces in it have moved along"
+                );
+            }
+        }
         let seeded = engine.write(None, move |tx| {
             Ok(agent::seed(tx, &agents)? + agent::seed_specialists(tx, &specialists)?)
         });

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{HandoffId, SpanId, TaskId, Timestamp};
+use crate::domain::{HandoffId, MessageId, SpanId, TaskId, Timestamp};
 
 /// The part of a task that its documented files do not contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct TaskLinks {
     pub asked_again: bool,
     /// The hand-off from which the limits count for the router.
     pub counted_from_handoff_id: Option<HandoffId>,
+    /// The queued messages that are the prompt of their hand-off, and not only quoted there. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_messages: Vec<MessageId>,
     /// The hand-offs that have links.
     pub handoffs: Vec<HandoffLinks>,
 }
@@ -32,6 +35,9 @@ pub struct HandoffLinks {
     /// The hand-off from which the limits count; `None` for that one itself.
     pub counted_from_handoff_id: Option<HandoffId>,
     pub parent_span_id: Option<SpanId>,
+    /// Whether the hand-off continues a conversation with a person. Absent if false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chat: bool,
     pub reported_at: Option<Timestamp>,
     /// Present if the waiting agent asked for this hand-off.
     pub delegation: Option<ArchivedDelegation>,
@@ -57,6 +63,7 @@ impl HandoffLinks {
             asked_handoff_id,
             counted_from_handoff_id,
             parent_span_id,
+            chat,
             reported_at,
             delegation,
         } = self;
@@ -64,6 +71,7 @@ impl HandoffLinks {
             && asked_handoff_id.is_none()
             && counted_from_handoff_id.is_none()
             && parent_span_id.is_none()
+            && !chat
             && reported_at.is_none()
             && delegation.is_none()
     }

@@ -128,7 +128,7 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         events_before: import.is_numbered.then_some(events_before),
         jobs: links.iter().filter_map(|link| link.job()).collect(),
     };
-    let (mut waiting, mut delivered) = (Vec::new(), Vec::new());
+    let (mut waiting, mut delivered, mut prompts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut asked, mut unended) = (Vec::new(), Vec::new());
     for archive in import.tasks {
         let archive = archive.map_err(StoreError::Source)?;
@@ -137,6 +137,7 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         unended.extend(runs);
         asked.extend(asked_for(&archive));
         delivered.extend(delivered_to(&archive));
+        prompts.extend(archive.links.prompt_messages.clone());
         let depends_on = archive.task.needs.depends_on;
         if !depends_on.is_empty() {
             waiting.push((number, depends_on));
@@ -158,6 +159,9 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     // A message may have been delivered on a task to which control moved later.
     for (id, handoff_id) in &delivered {
         queue_messages::update_handoff(tx, id, handoff_id)?;
+    }
+    for id in &prompts {
+        queue_messages::mark_as_prompt(tx, id)?;
     }
     for link in &links {
         link.link(tx)?;

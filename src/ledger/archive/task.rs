@@ -71,7 +71,7 @@ pub fn import_task(
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),
             takes_control: takes_control(tx, entry)?,
             counted_from: to.counted_from,
-            is_chat: false,
+            is_chat: links.is_some_and(|links| links.chat),
         };
         let handoff_number = handoffs::insert(tx, &row)?;
         if let Some(report) = request.and_then(|request| request.report.as_ref()) {

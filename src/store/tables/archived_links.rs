@@ -3,6 +3,7 @@
 use crate::domain::{
     ArchivedDelegation, HandoffId, HandoffLinks, SpanId, TaskId, TaskLinks, Timestamp,
 };
+use crate::store::tables::queue_messages;
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
@@ -12,6 +13,7 @@ columns! {
         asked_id: Option<HandoffId> = "(SELECT o.id FROM handoffs o WHERE o.number = h.asked_number)",
         counted_from_id: Option<HandoffId> = "(SELECT o.id FROM handoffs o WHERE o.number = h.counted_from_number)",
         parent_span_id: Option<SpanId> = "h.parent_span_id",
+        chat: bool = "h.is_chat",
         reported_at: Option<Timestamp> = "(SELECT p.reported_at FROM reports p WHERE p.handoff_number = h.number)",
         asked_on: Option<TaskId> = "t.id",
         is_awaited: Option<bool> = "d.is_awaited",
@@ -29,6 +31,7 @@ impl From<HandoffRow> for HandoffLinks {
             asked_handoff_id: row.asked_id,
             counted_from_handoff_id: row.counted_from_id,
             parent_span_id: row.parent_span_id,
+            chat: row.chat,
             reported_at: row.reported_at,
             delegation: delegation.map(|(task_id, awaited)| ArchivedDelegation {
                 task_id,
@@ -72,6 +75,7 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<TaskLinks> {
         unsuited: task.unsuited,
         asked_again: task.asked_again,
         counted_from_handoff_id: task.counted_from_id,
+        prompt_messages: queue_messages::prompts(view, task_number)?,
         handoffs,
     })
 }

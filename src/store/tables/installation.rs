@@ -1,7 +1,7 @@
 //! The table `installation`, which has a single row.
 
 use crate::clock::ClockMark;
-use crate::domain::{Seeding, Timestamp};
+use crate::domain::{Seeding, Text, Timestamp};
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
 pub fn update_ready(tx: &Tx<'_>) -> Result<()> {
@@ -91,6 +91,37 @@ pub fn add_seeding(tx: &Tx<'_>, seeding: &Seeding) -> Result<()> {
         ],
     )?;
     Ok(())
+}
+
+/// Returns the data directory of the last server.
+pub fn data_dir(view: &View<'_>) -> Result<Option<Text>> {
+    let statement = sql!("SELECT data_dir FROM installation");
+    view.one(statement, params![], |row| row.get(0))
+}
+
+pub fn set_data_dir(tx: &Tx<'_>, data_dir: &Text) -> Result<()> {
+    let statement = sql!("UPDATE installation SET data_dir = $1");
+    tx.execute(statement, params![data_dir])?;
+    Ok(())
+}
+
+/// Replaces the beginning of the workspaces of tasks and requests. Returns the number of tasks.
+pub fn move_workspaces(tx: &Tx<'_>, from: &str, to: &str) -> Result<usize> {
+    let tasks = tx.execute(
+        sql!(
+            "UPDATE tasks SET agent_workspace = $1 || substr(agent_workspace, length($2) + 1)
+              WHERE substr(agent_workspace, 1, length($2)) = $2"
+        ),
+        params![to, from],
+    )?;
+    tx.execute(
+        sql!(
+            "UPDATE requests SET agent_workspace = $1 || substr(agent_workspace, length($2) + 1)
+              WHERE substr(agent_workspace, 1, length($2)) = $2"
+        ),
+        params![to, from],
+    )?;
+    Ok(tasks)
 }
 
 pub fn clock_mark(view: &View<'_>) -> Result<Option<ClockMark>> {

@@ -57,6 +57,30 @@ pub fn update_handoff(tx: &Tx<'_>, id: &MessageId, handoff_id: &HandoffId) -> Re
     Ok(())
 }
 
+/// Lists the messages of a task that are the prompt of their hand-off.
+pub fn prompts(view: &View<'_>, task_number: i64) -> Result<Vec<MessageId>> {
+    view.rows(
+        sql!(
+            "SELECT id FROM queue_messages
+              WHERE task_number = $1 AND is_prompt = 1 ORDER BY number"
+        ),
+        params![task_number],
+        |row| row.get(0),
+    )
+}
+
+/// Marks an imported message as the prompt of its hand-off.
+pub fn mark_as_prompt(tx: &Tx<'_>, id: &MessageId) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE queue_messages SET is_prompt = 1
+              WHERE id = $1 AND starts_handoff = 1 AND delivered_handoff_number IS NOT NULL"
+        ),
+        params![id],
+    )?;
+    Ok(())
+}
+
 /// Lists the messages of a task after a number, oldest first, with their numbers, until they are too large for one page.
 pub fn page_of_task(
     view: &View<'_>,

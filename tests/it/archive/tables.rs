@@ -63,6 +63,7 @@ const OTHER_COLUMNS: &[(&str, &str, &str)] = &[
     ),
     ("installation", "clock_boot_id", "the clock of this machine"),
     ("installation", "clock_offset", "the clock of this machine"),
+    ("installation", "data_dir", "the place of this installation"),
 ];
 
 /// A table: its rows, each as a column with its value, in a canonical order.

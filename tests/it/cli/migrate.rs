@@ -50,6 +50,7 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0023	pending	figures
     0024	pending	board_and_attention
     0025	pending	chat
+    0026	pending	data_directory
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -89,6 +90,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0023	applied	figures
     0024	applied	board_and_attention
     0025	applied	chat
+    0026	applied	data_directory
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -131,6 +133,7 @@ fn an_edited_migration_is_reported() {
     0023	applied	figures
     0024	applied	board_and_attention
     0025	applied	chat
+    0026	applied	data_directory
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -179,6 +182,7 @@ fn an_unknown_migration_is_reported() {
     0023	applied	figures
     0024	applied	board_and_attention
     0025	applied	chat
+    0026	applied	data_directory
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

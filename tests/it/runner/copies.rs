@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use chorus::domain::Outcome;
+use chorus::domain::{Outcome, Task};
 use chorus::supervisor::supervised_directory;
+use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 use crate::support::{
     Chorus, Events, Gate, Sandbox, Server, last_handoff_id, leave_out, start_handoff, wait_for_end,
@@ -254,5 +256,42 @@ async fn a_run_that_original_and_copy_have_both_started_ends_in_each_of_them_alo
     gate.let_one_through();
     let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "begun\nfinished");
+    sandbox.wait_until_no_process();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_of_a_copied_restored_or_renamed_directory_work_in_it() {
+    let sandbox = Sandbox::new().with_agent("where", "pwd -P");
+    let server = sandbox.serve(1);
+    let task = start_handoff(&server.client(), "where").await;
+    let works_in = async |server: &Server, data_dir: &Path| {
+        let client = server.client();
+        let path = format!("/api/tasks/{}/handoff", task.id);
+        let body = json!({ "agentName": "where", "prompt": "p" });
+        let task: Task = client
+            .send_json(Method::POST, &path, &body)
+            .await
+            .unwrap()
+            .data()
+            .unwrap();
+        let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+        let expected = data_dir.canonicalize().unwrap().join("workspaces");
+        assert_eq!(
+            Path::new(handoff.output.as_str()).parent().unwrap(),
+            expected,
+            "{}",
+            handoff.output
+        );
+    };
+    wait_for_end(&server.client(), last_handoff_id(&task)).await;
+    works_in(&server, &sandbox.data_dir).await;
+    let restored = by_backup(&sandbox);
+    assert!(server.stop().success());
+    let copied = by_folder(&sandbox);
+    let renamed = sandbox.path("renamed");
+    std::fs::rename(&copied, &renamed).unwrap();
+    for data_dir in [&restored, &renamed, &sandbox.data_dir] {
+        works_in(&serve(data_dir, "1"), data_dir).await;
+    }
     sandbox.wait_until_no_process();
 }
