@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{HandoffId, MessageId, SpanId, TaskId, Timestamp};
+use crate::domain::{HandoffId, MessageId, RequestId, SpanId, TaskId, Timestamp};
 
 /// The part of a task that its documented files do not contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +39,9 @@ pub struct HandoffLinks {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chat: bool,
     pub reported_at: Option<Timestamp>,
+    /// The requests that the agent has claimed by itself. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<RequestId>,
     /// Present if the waiting agent asked for this hand-off.
     pub delegation: Option<ArchivedDelegation>,
 }
@@ -65,6 +68,7 @@ impl HandoffLinks {
             parent_span_id,
             chat,
             reported_at,
+            claims,
             delegation,
         } = self;
         waiter_handoff_id.is_none()
@@ -73,6 +77,7 @@ impl HandoffLinks {
             && parent_span_id.is_none()
             && !chat
             && reported_at.is_none()
+            && claims.is_empty()
             && delegation.is_none()
     }
 }

@@ -3,7 +3,7 @@
 use super::task::{Shared, import_task, insert_event};
 use crate::domain::{
     Agent, Alert, ArchivedDelegation, Event, HandoffId, Increment, KindRule, LedgerArchive, Mail,
-    MessageId, Request, Seeding, TaskArchive, Tool,
+    MessageId, Request, RequestId, Seeding, TaskArchive, Tool,
 };
 use crate::ledger::{agent, mail, request};
 use crate::store::tables::events::{self, EventNumbers};
@@ -129,13 +129,14 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         jobs: links.iter().filter_map(|link| link.job()).collect(),
     };
     let (mut waiting, mut delivered, mut prompts) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut asked, mut unended) = (Vec::new(), Vec::new());
+    let (mut asked, mut unended, mut claimed) = (Vec::new(), Vec::new(), Vec::new());
     for archive in import.tasks {
         let archive = archive.map_err(StoreError::Source)?;
         let (number, runs) = import_task(tx, &archive, &shared)?;
         imported.tasks += 1;
         unended.extend(runs);
         asked.extend(asked_for(&archive));
+        claimed.extend(claimed_by(&archive));
         delivered.extend(delivered_to(&archive));
         prompts.extend(archive.links.prompt_messages.clone());
         let depends_on = archive.task.needs.depends_on;
@@ -165,6 +166,9 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     }
     for link in &links {
         link.link(tx)?;
+    }
+    for (request_id, handoff_id) in &claimed {
+        archived_links::update_claimant(tx, request_id, handoff_id)?;
     }
     for alert in import.alerts {
         alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
@@ -200,6 +204,16 @@ fn asked_for(archive: &TaskArchive) -> Vec<(HandoffId, ArchivedDelegation)> {
     handoffs
         .filter_map(|links| Some((links.handoff_id.clone(), links.delegation.clone()?)))
         .collect()
+}
+
+/// Lists the requests that agents have claimed by themselves, with their hand-offs.
+fn claimed_by(archive: &TaskArchive) -> Vec<(RequestId, HandoffId)> {
+    let links = archive.links.handoffs.iter();
+    let claims = links.flat_map(|links| {
+        let claims = links.claims.iter();
+        claims.map(|request_id| (request_id.clone(), links.handoff_id.clone()))
+    });
+    claims.collect()
 }
 
 /// Lists the messages of a task that were delivered, with the hand-offs.

@@ -1,10 +1,10 @@
 //! The links of tasks and hand-offs to other hand-offs, as archives have them.
 
 use crate::domain::{
-    ArchivedDelegation, HandoffId, HandoffLinks, SpanId, TaskId, TaskLinks, Timestamp,
+    ArchivedDelegation, HandoffId, HandoffLinks, RequestId, SpanId, TaskId, TaskLinks, Timestamp,
 };
 use crate::store::tables::queue_messages;
-use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
+use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
 columns! {
     struct HandoffRow {
@@ -33,6 +33,7 @@ impl From<HandoffRow> for HandoffLinks {
             parent_span_id: row.parent_span_id,
             chat: row.chat,
             reported_at: row.reported_at,
+            claims: Vec::new(),
             delegation: delegation.map(|(task_id, awaited)| ArchivedDelegation {
                 task_id,
                 awaited,
@@ -60,6 +61,10 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<TaskLinks> {
           LEFT JOIN tasks t ON t.number = d.task_number
          WHERE h.task_number = $1 ORDER BY h.position"
     );
+    const CLAIMS: Statement<1> = sql!(
+        "SELECT h.id, r.id FROM handoffs h JOIN requests r ON r.claimant_number = h.number
+          WHERE h.task_number = $1 ORDER BY r.number"
+    );
     const TASK: Statement<1> = sql!(
         "SELECT ",
         TaskRow::COLUMNS,
@@ -68,6 +73,20 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<TaskLinks> {
     let mut handoffs = view.rows(HANDOFFS, params![task_number], |row| {
         HandoffRow::from_row(row).map(HandoffLinks::from)
     })?;
+    let claims = view.rows(CLAIMS, params![task_number], |row| {
+        Ok((row.get::<HandoffId>(0)?, row.get::<RequestId>(1)?))
+    })?;
+    for (handoff_id, request_id) in claims {
+        let claimant = handoffs
+            .iter_mut()
+            .find(|links| links.handoff_id == handoff_id);
+        claimant
+            .ok_or_else(|| {
+                StoreError::inconsistent(format!("the claimant of {request_id} is missing"))
+            })?
+            .claims
+            .push(request_id);
+    }
     handoffs.retain(|links| !links.is_empty());
     let task = view.one(TASK, params![task_number], TaskRow::from_row)?;
     Ok(TaskLinks {
@@ -94,6 +113,18 @@ pub fn update_task(tx: &Tx<'_>, task_number: i64, links: &TaskLinks) -> Result<(
             links.unsuited,
             task_number
         ],
+    )?;
+    Ok(())
+}
+
+/// Gives an imported request to the open hand-off whose agent has claimed it.
+pub fn update_claimant(tx: &Tx<'_>, request_id: &RequestId, handoff_id: &HandoffId) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE requests SET claimant_number = (SELECT h.number FROM handoffs h WHERE h.id = $1 AND h.completed_at IS NULL)
+              WHERE id = $2 AND state = 'claimed' AND lease_agent IS NOT NULL AND handoff_number IS NULL"
+        ),
+        params![handoff_id, request_id],
     )?;
     Ok(())
 }

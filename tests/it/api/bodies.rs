@@ -19,7 +19,7 @@ async fn refused(body: impl AsRef<[u8]>) -> String {
 
 #[tokio::test]
 async fn an_unknown_field_is_named() {
-    assert_snapshot!(refused(r#"{"description": "d", "descripton": "e"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"descripton: unknown field `descripton`, expected one of `description`, `source`, `agentWorkspace`, `agentRole`, `specialistTags`, `estimatedDuration`, `priority`, `dependsOn`, `agentContext`, `handoffInstructions`"}}"#);
+    assert_snapshot!(refused(r#"{"description": "d", "descripton": "e"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"descripton: unknown field `descripton`, expected one of `description`, `source`, `agentWorkspace`, `agentRole`, `agent_role`, `specialistTags`, `specialist_tags`, `estimatedDuration`, `estimated_duration`, `priority`, `dependsOn`, `agentContext`, `agent_context`, `handoffInstructions`, `handoff_instructions`"}}"#);
     assert_snapshot!(refused(r#"{"description": "d", "source": {"user": "ada"}}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.user: unknown field `user`, expected one of `sourceType`, `userId`, `conversationId`"}}"#);
 }
 

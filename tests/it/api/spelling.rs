@@ -105,7 +105,7 @@ async fn a_key_in_both_spellings_is_refused_and_changes_nothing() {
     400 duplicate field `agentRole`
     400 agentContext.filesModified: must be an array of strings
     400 agent_context: invalid type: null, expected a map
-    400 work_completed: unknown field `work_completed`, expected one of `agentRole`, `agent_role`, `specialistTags`, `specialist_tags`, `estimatedDuration`, `estimated_duration`, `priority`, `dependsOn`, `agentContext`, `agent_context`, `handoffInstructions`, `handoff_instructions`
+    400 work_completed: unknown field `work_completed`, expected one of `agentRole`, `agent_role`, `specialistTags`, `specialist_tags`, `estimatedDuration`, `estimated_duration`, `priority`, `dependsOn`, `agentContext`, `agent_context`, `handoffInstructions`, `handoff_instructions`, `agentWorkspace`
     ");
     let both = json!({ "description": "d", "agentContext": { "next_role": "x", "nextRole": "x" } });
     assert_eq!(app.post("/api/tasks", both).await.status, 400);

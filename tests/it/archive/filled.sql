@@ -40,12 +40,13 @@ INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome
 
 INSERT INTO handoffs (number, id, task_number, position, agent_name, from_agent, mode, started_at, completed_at, outcome, reason, output,
                       prompt, from_number, waiter_number, trace_id, parent_span_id, is_invoked, takes_control, asked_number,
-                      counted_from_number)
-VALUES (1, 'h-1', 1, 1, 'boss', NULL, 'delegate', 51, NULL, NULL, NULL, '', 'p1', NULL, NULL, NULL, NULL, 1, 0, NULL, NULL),
+                      counted_from_number, is_chat)
+VALUES (1, 'h-1', 1, 1, 'boss', NULL, 'delegate', 51, NULL, NULL, NULL, '', 'p1', NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 1),
        (2, 'h-2', 2, 1, 'worker', 'boss', 'delegate', 52, 53, 'completed', 'r', 'o', 'p2', 1, 1, '0123456789abcdef0123456789abcdef',
-        '0123456789abcdef', 1, 0, NULL, 1),
-       (3, 'h-3', 7, 1, 'boss', 'worker', 'transfer', 54, NULL, NULL, NULL, '', 'p3', 2, 1, NULL, NULL, 1, 1, 2, 1),
-       (4, 'h-4', 6, 1, 'worker', 'boss', 'session', 55, 56, 'completed', 'r', 'o', 'p4', NULL, NULL, NULL, NULL, 0, 0, NULL, NULL);
+        '0123456789abcdef', 1, 0, NULL, 1, 0),
+       (3, 'h-3', 7, 1, 'boss', 'worker', 'transfer', 54, NULL, NULL, NULL, '', 'p3', 2, 1, NULL, NULL, 1, 1, 2, 1, 0),
+       (4, 'h-4', 6, 1, 'worker', 'boss', 'session', 55, 56, 'completed', 'r', 'o', 'p4', NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0),
+       (5, 'h-5', 5, 1, 'worker', NULL, 'delegate', 57, 58, 'failed', NULL, 'o', 'p5', NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 0);
 
 UPDATE tasks SET counted_from_number = 1 WHERE number = 7;
 
@@ -76,8 +77,8 @@ VALUES (1, 1, 1, 81, 'user_message', 1, NULL, ''),
        (1, 7, 3, 82, 'handoff', 0, '{"fromAgent":"worker","toAgent":"boss","taskId":"task-7"}', 'c'),
        (1, 1, 1, 83, 'assistant_message', 0, NULL, 'said after the move');
 
-INSERT INTO queue_messages (id, task_number, received_at, content, delivered_at, delivered_handoff_number)
-VALUES ('q-1', 1, 84, 'c', 85, 1), ('q-2', 1, 86, 'waits', NULL, NULL);
+INSERT INTO queue_messages (id, task_number, received_at, content, delivered_at, delivered_handoff_number, starts_handoff, is_prompt)
+VALUES ('q-1', 1, 84, 'c', 85, 1, 1, 1), ('q-2', 1, 86, 'waits', NULL, NULL, 0, 0);
 
 INSERT INTO attachments (id, task_number, filename, size, content_type, uploaded_at, stored_task_number, stored_id)
 VALUES ('a-1', 1, 'a', 3, 'text/plain', 87, NULL, NULL), ('a-2', 2, 'a', 3, 'text/plain', 88, 1, 'a-1');
@@ -92,10 +93,15 @@ VALUES ('req-1', 'fix', 'claimed', 1, 'M', 91, 92, 93, 1, 0, 94, 'boss', 95, 'fi
        ('req-3', 'fix', 'needs', 0, NULL, 98, 99, NULL, 0, 1, NULL, NULL, NULL, 'person', NULL, NULL, NULL, 'me', NULL, NULL, 0, NULL,
         NULL, 't', 'b', NULL);
 
+INSERT INTO requests (id, kind, state, priority, created_at, updated_at, approved_at, attempts, lease_agent, lease_expires_at, source_type,
+                      source_user_id, claimant_number, title, body)
+VALUES ('req-4', 'fix', 'claimed', 2, 108, 109, 110, 1, 'boss', 111, 'person', 'me', 1, 't', 'b');
+
 INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file, reason)
 VALUES (1, NULL, 'needs', 'file', 101, 1, NULL), (3, NULL, 'needs', 'me', 102, 0, NULL),
        (1, 'needs', 'delegated', 'operator', 103, 0, 'r'), (2, NULL, 'needs', 'me', 104, 0, NULL),
-       (1, 'delegated', 'claimed', 'dispatcher', 105, 0, NULL), (2, 'needs', 'done', 'operator', 106, 0, NULL);
+       (1, 'delegated', 'claimed', 'dispatcher', 105, 0, NULL), (2, 'needs', 'done', 'operator', 106, 0, NULL),
+       (4, NULL, 'needs', 'me', 107, 0, NULL), (4, 'needs', 'next', 'operator', 108, 0, NULL), (4, 'next', 'claimed', 'boss', 109, 0, NULL);
 
 INSERT INTO request_recoveries (request_number, recovered_at, earlier_run_id, reason, action) VALUES (3, 107, 'r-2', 'r', 'a');
 
@@ -123,4 +129,4 @@ VALUES (NULL, NULL, 1, 131, 'request_created', '{"kind":"fix"}'), (1, NULL, NULL
 INSERT INTO idempotency_keys (key, fingerprint, created_at, answer) VALUES ('k', zeroblob(32), 141, '{}');
 
 UPDATE installation SET seeded_at = 151, ready_at = 152, routes_planted_at = 153, specialists_planted_at = 154, routes_chosen_at = 155,
-                        clock_boot_id = 'b', clock_offset = 156;
+                        clock_boot_id = 'b', clock_offset = 156, data_dir = '/data';

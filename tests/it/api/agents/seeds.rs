@@ -83,5 +83,5 @@ async fn the_demo_has_only_its_own_agents() {
     );
     // This stays so when the data is served later.
     let server = Server::start(&folder);
-    assert_eq!(names(&server).await.len(), 5);
+    assert_eq!(names(&server).await.len(), 13);
 }
