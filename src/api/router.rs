@@ -28,6 +28,8 @@ pub struct App {
     pub(super) engine: Engine,
     pub(super) guard: Arc<guard::Guard>,
     pub(super) openapi: Bytes,
+    /// The version of the web app.
+    pub(super) assets: String,
     pub(super) files: Arc<Semaphore>,
     pub(super) intake: intake::Budget,
     /// The turns of reads that scan many rows, fewer than there are readers.
@@ -188,7 +190,7 @@ pub fn openapi() -> String {
 }
 
 /// Builds the router of the API and of the page, which share one guard.
-pub fn router(engine: Engine, guard: guard::Guard) -> Router {
+pub fn router(engine: Engine, guard: guard::Guard, assets: &web::Assets) -> Router {
     let (routes, mut document) = routes().split_for_parts();
     description::complete(&mut document);
     let openapi = Bytes::from(schema_rules::with_rules(&document).to_string());
@@ -203,8 +205,9 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
         answers,
         guard: Arc::new(guard),
         openapi,
+        assets: assets.version().to_owned(),
     };
-    let page = web::routes()
+    let page = web::routes(assets)
         .fallback(no_such_path)
         .layer(middleware::from_fn(guard::refuse_passed_on));
     routes

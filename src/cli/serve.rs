@@ -182,7 +182,7 @@ impl Serving {
         let link = if std::io::stdout().is_terminal() {
             operator::link(&url, &operator)
         } else {
-            format!("{url}{}", web::PATH)
+            format!("{url}{}", web::REQUESTS)
         };
         let peers = Peers::new(data_dir.runs());
         let needs_token = is_public || arguments.require_token || !peers.can_ask();
@@ -197,8 +197,11 @@ impl Serving {
         if let Err(error) = lock.announce(&url) {
             tracing::warn!(%error, "cannot write the address of the server; `chorus operator link` needs --url");
         }
+        let assets = arguments
+            .web_dir
+            .map_or(web::Assets::Embedded, web::Assets::Folder);
         let local = local_socket::listen(&data_dir.socket());
-        let router = api::router(engine.clone(), guard);
+        let router = api::router(engine.clone(), guard, &assets);
         // A reader of the banner may stop the server at once.
         tokio::spawn(stop_on_signal(engine.clone())?);
         ui.line(format_args!(

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::Response;
 use chorus::api::{Guard, Places, router};
+use chorus::web::Assets;
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{Event, Timestamp};
@@ -140,7 +141,7 @@ impl TestApp {
             peers: Some(Arc::new(Peers::new(data_dir.runs()))),
             ..Guard::default()
         };
-        let router = router(engine.clone(), guard);
+        let router = router(engine.clone(), guard, &Assets::Embedded);
         Self {
             engine,
             db,
