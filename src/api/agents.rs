@@ -15,7 +15,7 @@ use crate::ledger::agent;
     responses((status = 200, description = "The agents", body = Answer<Vec<Agent>>))
 )]
 pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.read(agent::list).await?))
+    app.read(agent::list).await
 }
 
 /// Get an agent
@@ -31,8 +31,7 @@ pub(super) async fn get_agent(
     State(app): State<App>,
     Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
-    let agent = app.engine.read(move |view| agent::get(view, &name));
-    Ok(app.ok(agent.await?))
+    app.read(move |view| agent::get(view, &name)).await
 }
 
 /// Create an agent, or replace its whole configuration

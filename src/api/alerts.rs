@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::extract::{Body, Id, Once, Query, Segment, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Alert, AlertId, AlertQuery, Caller, Page};
+use crate::domain::{Alert, AlertId, AlertQuery, Caller};
 use crate::engine::AlertInput;
 use crate::ledger::alert;
 
@@ -43,9 +43,7 @@ pub(super) async fn list_alerts(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let page = app.engine.read(move |view| alert::list(view, &query));
-    let Page { items, next } = page.await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| alert::list(view, &query)).await
 }
 
 /// Raise an alert for the operator
@@ -85,8 +83,7 @@ pub(super) async fn get_alert(
     State(app): State<App>,
     Id(id): Id<AlertId>,
 ) -> Result<Response, Error> {
-    let alert = app.engine.read(move |view| alert::get(view, &id));
-    Ok(app.ok(alert.await?))
+    app.read(move |view| alert::get(view, &id)).await
 }
 
 /// Resolve an alert

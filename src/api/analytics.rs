@@ -47,9 +47,6 @@ pub(super) async fn get_handoff_analytics(
 ) -> Result<Response, Error> {
     let since = parameters.since.map(Timestamp::from_millis);
     let _turn = app.scans.acquire().await.map_err(Error::internal)?;
-    let figures = app
-        .engine
-        .read(move |view| handoff::analytics(view, since, parameters.agent.as_ref()))
-        .await?;
-    Ok(app.ok(figures))
+    app.read(move |view| handoff::analytics(view, since, parameters.agent.as_ref()))
+        .await
 }

@@ -10,7 +10,9 @@ use utoipa::ToSchema;
 
 use super::App;
 use crate::Error;
-use crate::domain::Timestamp;
+use crate::domain::{Page, Timestamp};
+use crate::engine::Snapshot;
+use crate::ledger::{self, View};
 
 /// A successful answer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -28,6 +30,11 @@ pub struct Meta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub next: Option<String>,
+    /// The number of the last event that the answer includes: the event stream after it tells of every later change. Absent if the
+    /// answer is not a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub event: Option<i64>,
     /// A sentence for people if the operation succeeded only in part; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -40,7 +47,8 @@ pub struct Meta {
 
 impl App {
     pub(super) fn ok<T: Serialize>(&self, data: T) -> Response {
-        self.page(data, None)
+        let meta = self.meta();
+        Json(Answer { data, meta }).into_response()
     }
 
     pub(super) fn created<T: Serialize>(&self, data: T) -> Response {
@@ -93,9 +101,43 @@ impl App {
         Json(Answer { data, meta }).into_response()
     }
 
-    pub(super) fn page<T: Serialize>(&self, data: T, next: Option<String>) -> Response {
+    /// Answers with a snapshot.
+    pub(super) async fn read<T: Serialize + Send + 'static>(
+        &self,
+        run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
+    ) -> Result<Response, Error> {
+        let Snapshot { value, event } = self.engine.read_snapshot(run).await?;
+        Ok(self.snapshot(value, None, event))
+    }
+
+    /// Answers with a page.
+    pub(super) async fn read_page<T: Serialize + Send + 'static>(
+        &self,
+        run: impl FnMut(&View<'_>) -> ledger::Result<Page<T>> + Send + 'static,
+    ) -> Result<Response, Error> {
+        self.read_page_as(run, |items| items).await
+    }
+
+    /// Answers with a page whose items are wrapped.
+    pub(super) async fn read_page_as<T: Send + 'static, W: Serialize>(
+        &self,
+        run: impl FnMut(&View<'_>) -> ledger::Result<Page<T>> + Send + 'static,
+        wrap: impl FnOnce(Vec<T>) -> W,
+    ) -> Result<Response, Error> {
+        let Snapshot { value, event } = self.engine.read_snapshot(run).await?;
+        Ok(self.snapshot(wrap(value.items), value.next, event))
+    }
+
+    /// Answers with a snapshot that was read already.
+    pub(super) fn snapshot<T: Serialize>(
+        &self,
+        data: T,
+        next: Option<String>,
+        event: i64,
+    ) -> Response {
         let meta = Meta {
             next,
+            event: Some(event),
             ..self.meta()
         };
         Json(Answer { data, meta }).into_response()
@@ -105,6 +147,7 @@ impl App {
         Meta {
             timestamp: self.engine.clock().now(),
             next: None,
+            event: None,
             warning: None,
             existing: false,
         }

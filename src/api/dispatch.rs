@@ -100,7 +100,7 @@ pub(super) async fn get_dispatch(State(app): State<App>) -> Result<Response, Err
     responses((status = 200, description = "The routes", body = Answer<Vec<KindRule>>))
 )]
 pub(super) async fn list_dispatch_routes(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.read(kind_rules::list).await?))
+    app.read(kind_rules::list).await
 }
 
 /// All kind rules.

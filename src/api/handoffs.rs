@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::extract::{Body, ChangedTask, Id, OptionalBody, Query, Trace};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Caller, Handoff, HandoffId, Page, TaskId, TaskWire, Text};
+use crate::domain::{Caller, Handoff, HandoffId, TaskId, TaskWire, Text};
 use crate::engine::HandoffInput;
 use crate::ledger::handoff::{self, Delegated};
 use crate::words;
@@ -134,11 +134,8 @@ pub(super) async fn list_task_handoffs(
     Id(id): Id<TaskId>,
     Query(parameters): Query<ChainParameters>,
 ) -> Result<Response, Error> {
-    let Page { items, next } = app
-        .engine
-        .read(move |view| handoff::of_task(view, &id, parameters.after.as_ref()))
-        .await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| handoff::of_task(view, &id, parameters.after.as_ref()))
+        .await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -167,13 +164,10 @@ pub(super) async fn list_trace_handoffs(
     Query(parameters): Query<TraceParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
-    let Page { items, next } = app
-        .engine
-        .read(move |view| {
-            handoff::of_trace(view, &parameters.trace, parameters.after.as_ref(), limit)
-        })
-        .await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| {
+        handoff::of_trace(view, &parameters.trace, parameters.after.as_ref(), limit)
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

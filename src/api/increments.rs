@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::extract::{Body, Id, MayDecide, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Caller, Increment, IncrementId, IncrementState, IncrementTasks, Page};
+use crate::domain::{Caller, Increment, IncrementId, IncrementState, IncrementTasks};
 use crate::engine::IncrementInput;
 use crate::ledger::increment;
 
@@ -40,11 +40,8 @@ pub(super) async fn list_increments(
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
     let ListParameters { state, after, .. } = parameters;
-    let Page { items, next } = app
-        .engine
-        .read(move |view| increment::list(view, state, after.as_ref(), limit))
-        .await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| increment::list(view, state, after.as_ref(), limit))
+        .await
 }
 
 /// Create an increment
@@ -82,11 +79,7 @@ pub(super) async fn get_increment(
     State(app): State<App>,
     Id(id): Id<IncrementId>,
 ) -> Result<Response, Error> {
-    let increment = app
-        .engine
-        .read(move |view| increment::get(view, &id))
-        .await?;
-    Ok(app.ok(increment))
+    app.read(move |view| increment::get(view, &id)).await
 }
 
 /// Retry a blocked increment

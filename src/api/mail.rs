@@ -9,7 +9,7 @@ use super::extract::{Body, Id, OptionalBody, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    Caller, Correspondent, Mail, MailId, MailQuery, Page, SearchWords, TaskId, Text, ThreadId,
+    Caller, Correspondent, Mail, MailId, MailQuery, SearchWords, TaskId, Text, ThreadId,
 };
 use crate::engine::{MailInput, MarkInput};
 use crate::ledger::mail::{self, MailMark, MarkMail};
@@ -72,9 +72,7 @@ pub(super) async fn list_mail(
         after: asked.after,
         limit: app.page_size(asked.limit)?,
     };
-    let page = app.engine.read(move |view| mail::list(view, &query));
-    let Page { items, next } = page.await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| mail::list(view, &query)).await
 }
 
 fn words(text: &Text) -> Result<SearchWords, Error> {
@@ -121,8 +119,7 @@ pub(super) async fn get_mail(
     State(app): State<App>,
     Id(id): Id<MailId>,
 ) -> Result<Response, Error> {
-    let mail = app.engine.read(move |view| mail::get(view, &id));
-    Ok(app.ok(mail.await?))
+    app.read(move |view| mail::get(view, &id)).await
 }
 
 /// Acknowledge a mail

@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Caller, Message, MessageQuery, Page, TaskId};
+use crate::domain::{Caller, Message, MessageQuery, TaskId};
 use crate::engine::ConversationInput;
 use crate::ledger::message;
 
@@ -47,11 +47,8 @@ pub(super) async fn list_messages(
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
     let query = parameters.query(&app)?;
-    let page = app
-        .engine
-        .read(move |view| message::of_task(view, &id, query));
-    let Page { items, next } = page.await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| message::of_task(view, &id, query))
+        .await
 }
 
 /// Add a message to the conversation of a task
@@ -96,9 +93,6 @@ pub(super) async fn get_conversation(
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
     let query = parameters.query(&app)?;
-    let page = app
-        .engine
-        .read(move |view| message::of_family(view, &id, query));
-    let Page { items, next } = page.await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| message::of_family(view, &id, query))
+        .await
 }

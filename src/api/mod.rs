@@ -9,6 +9,8 @@ mod alerts;
 mod analytics;
 mod answer;
 mod attachments;
+mod attention;
+mod board;
 mod deprecation;
 mod description;
 mod dispatch;

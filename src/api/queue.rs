@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Page, Queue, QueueMessage, TaskId, Text};
+use crate::domain::{Queue, QueueMessage, TaskId, Text};
 use crate::ledger::task;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -34,11 +34,9 @@ pub(super) async fn get_task_queue(
     Query(parameters): Query<QueueParameters>,
 ) -> Result<Response, Error> {
     let after = parameters.after.unwrap_or_default();
-    let Page { items, next } = app
-        .engine
-        .read(move |view| task::queue(view, &id, after))
-        .await?;
-    Ok(app.page(Queue { messages: items }, next))
+    let queue = |messages| Queue { messages };
+    app.read_page_as(move |view| task::queue(view, &id, after), queue)
+        .await
 }
 
 /// A message for the next agent on a task.

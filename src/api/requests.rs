@@ -10,8 +10,7 @@ use super::extract::{Body, Id, MayDecide, Once, OptionalBody, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    Actor, AgentName, Caller, Kind, Page, Priority, Request, RequestId, RequestQuery, RequestState,
-    Text,
+    Actor, AgentName, Caller, Kind, Priority, Request, RequestId, RequestQuery, RequestState, Text,
 };
 use crate::engine::RequestInput;
 use crate::ledger::request;
@@ -62,9 +61,7 @@ pub(super) async fn list_requests(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let page = app.engine.read(move |view| request::list(view, &query));
-    let Page { items, next } = page.await?;
-    Ok(app.page(items, next))
+    app.read_page(move |view| request::list(view, &query)).await
 }
 
 /// Create a request for the operator to decide on
@@ -117,8 +114,7 @@ pub(super) async fn get_request(
 ) -> Result<Response, Error> {
     let request = match (parameters.wait, parameters.state) {
         (None, None) => {
-            let found = app.engine.read(move |view| request::get(view, &id));
-            found.await?
+            return app.read(move |view| request::get(view, &id)).await;
         }
         (None, Some(_)) => {
             return Err(Error::InvalidQuery(

@@ -12,9 +12,9 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use utoipa_axum::routes;
 
 use super::{
-    agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
-    guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe, outgo, queue,
-    requests, routing, schema_rules, sessions, task_lists, tasks, tools, usage,
+    agents, alerts, analytics, attachments, attention, board, deprecation, description, dispatch,
+    docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe,
+    outgo, queue, requests, routing, schema_rules, sessions, task_lists, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -94,6 +94,8 @@ fn routes() -> OpenApiRouter<App> {
     );
     let routes = Routes(OpenApiRouter::with_openapi(Description::openapi()))
         .routes(routes!(task_lists::list_tasks, tasks::create_task))
+        .routes(routes!(board::get_board))
+        .routes(routes!(attention::list_attention))
         .routes(routes!(tasks::get_task, tasks::edit_task))
         .routes(routes!(tasks::set_task_status))
         .routes(routes!(tasks::plan_task))

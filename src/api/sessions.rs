@@ -12,7 +12,7 @@ use super::extract::{Id, LossyBody, Query, Segment, Trace, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, Caller, HandoffId, HistoryMessage, Page, Session, SessionHandoff, SessionId, TaskId,
+    AgentName, Caller, HandoffId, HistoryMessage, Session, SessionHandoff, SessionId, TaskId,
 };
 use crate::ledger::{self, View, rights, session};
 
@@ -45,8 +45,7 @@ pub(super) async fn list_sessions(
         let of_task = rights::task_of_readable_sessions(&caller)?;
         session::list(view, of_task, parameters.after.as_ref(), limit)
     };
-    let Page { items, next } = app.engine.read(list).await?;
-    Ok(app.page(items, next))
+    app.read_page(list).await
 }
 
 /// Get a session
@@ -65,8 +64,7 @@ pub(super) async fn get_session(
     caller: Caller,
 ) -> Result<Response, Error> {
     let read = readable(caller, id, session::get);
-    let session = app.engine.read(read).await?;
-    Ok(app.ok(session))
+    app.read(read).await
 }
 
 /// A hand-off of a session to another agent.
@@ -188,8 +186,7 @@ pub(super) async fn list_session_handoffs(
     let read = readable(caller, id, move |view, id| {
         session::handoffs(view, id, after.as_ref(), limit)
     });
-    let Page { items, next } = app.engine.read(read).await?;
-    Ok(app.page(items, next))
+    app.read_page(read).await
 }
 
 /// Get the last hand-off of a session, or null if there is none
@@ -208,7 +205,7 @@ pub(super) async fn get_last_session_handoff(
     caller: Caller,
 ) -> Result<Response, Error> {
     let read = readable(caller, id, session::last_handoff);
-    Ok(app.ok(app.engine.read(read).await?))
+    app.read(read).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -246,10 +243,10 @@ pub(super) async fn count_session_handoffs(
     let id = find(&id)?;
     let CountParameters { from, to } = parameters;
     let read = readable(caller, id, move |view, id| {
-        session::count_handoffs(view, id, from.as_ref(), to.as_ref())
+        let count = session::count_handoffs(view, id, from.as_ref(), to.as_ref())?;
+        Ok(Count { count })
     });
-    let count = app.engine.read(read).await?;
-    Ok(app.ok(Count { count }))
+    app.read(read).await
 }
 
 /// Wraps a reading of a session, which is refused to a run of another session.

@@ -11,7 +11,7 @@ use super::extract::Query;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, IllegalSkill, Page, ReadyQuery, Role, Skill, StatusName, Task, TaskId, TaskQuery,
+    AgentName, IllegalSkill, ReadyQuery, Role, Skill, StatusName, Task, TaskId, TaskQuery,
     TaskSummary, TaskWire,
 };
 use crate::ledger::task;
@@ -160,20 +160,19 @@ pub(super) async fn list_tasks(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    Ok(match parameters.view {
+    match parameters.view {
         View::Full => {
-            let page = app.engine.read(move |view| task::list(view, &query));
-            let Page { items, next } = page.await?;
-            app.page(Tasks::Full(items), next)
+            app.read_page_as(move |view| task::list(view, &query), Tasks::Full)
+                .await
         }
         View::Summary => {
-            let page = app
-                .engine
-                .read(move |view| task::list_summaries(view, &query));
-            let Page { items, next } = page.await?;
-            app.page(Tasks::Summary(items), next)
+            app.read_page_as(
+                move |view| task::list_summaries(view, &query),
+                Tasks::Summary,
+            )
+            .await
         }
-    })
+    }
 }
 
 /// Parses tags separated by commas.
@@ -220,11 +219,10 @@ async fn list_ready(app: &App, parameters: ReadyParameters, view: View) -> Resul
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let page = app.engine.read(move |view| task::ready(view, &query));
-    let Page { items, next } = page.await?;
-    let tasks = match view {
+    let tasks = move |items: Vec<Task>| match view {
         View::Full => Tasks::Full(items),
         View::Summary => Tasks::Summary(items.iter().map(TaskSummary::from).collect()),
     };
-    Ok(app.page(tasks, next))
+    app.read_page_as(move |view| task::ready(view, &query), tasks)
+        .await
 }

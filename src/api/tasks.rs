@@ -9,8 +9,7 @@ use super::extract::{Body, ChangedTask, Id, PlannedTask, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    Caller, History, NeedsChange, Page, PlanningChange, Status, StatusName, TaskId, TaskTree,
-    TaskWire,
+    Caller, History, NeedsChange, PlanningChange, Status, StatusName, TaskId, TaskTree, TaskWire,
 };
 use crate::engine::TaskInput;
 use crate::ledger::task;
@@ -87,7 +86,7 @@ pub(super) async fn get_task(
                 "query: timeout: needs wait=idle or wait=settled".to_owned(),
             ));
         }
-        None => app.engine.read(move |view| task::get(view, &id)).await?,
+        None => return app.read(move |view| task::get(view, &id)).await,
         Some(WaitFor::Idle) => app.engine.task_when_idle(&id, timeout).await?,
         Some(WaitFor::Settled) => app.engine.task_when_settled(&id, timeout).await?,
     };
@@ -224,11 +223,9 @@ pub(super) async fn get_task_history(
     Query(parameters): Query<HistoryParameters>,
 ) -> Result<Response, Error> {
     let after = parameters.after.unwrap_or_default();
-    let Page { items, next } = app
-        .engine
-        .read(move |view| task::history(view, &id, after))
-        .await?;
-    Ok(app.page(History { events: items }, next))
+    let history = |events| History { events };
+    app.read_page_as(move |view| task::history(view, &id, after), history)
+        .await
 }
 
 /// Get the family of a task as a tree of tasks and hand-offs
@@ -246,6 +243,5 @@ pub(super) async fn get_task_tree(
     State(app): State<App>,
     Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
-    let tree = app.engine.read(move |view| task::tree(view, &id)).await?;
-    Ok(app.ok(tree))
+    app.read(move |view| task::tree(view, &id)).await
 }

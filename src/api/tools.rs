@@ -55,7 +55,7 @@ async fn find_tool(app: &App, name: ToolName) -> Result<Tool, Error> {
     responses((status = 200, description = "The tools", body = Answer<Vec<Tool>>))
 )]
 pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.read(tool::list).await?))
+    app.read(tool::list).await
 }
 
 /// Create a hand-off tool
@@ -94,7 +94,7 @@ pub(super) async fn get_tool(
     State(app): State<App>,
     Id(name): Id<ToolName>,
 ) -> Result<Response, Error> {
-    Ok(app.ok(find_tool(&app, name).await?))
+    app.read(move |view| tool::get(view, &name)).await
 }
 
 /// Replace the whole definition of a hand-off tool
@@ -172,8 +172,7 @@ pub(super) async fn list_agent_tools(
     State(app): State<App>,
     Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
-    let definitions = app.engine.read(move |view| tool::definitions(view, &name));
-    Ok(app.ok(definitions.await?))
+    app.read(move |view| tool::definitions(view, &name)).await
 }
 
 /// Transfer control of a task with a hand-off tool

@@ -24,11 +24,7 @@ pub(super) async fn get_task_usage(
     State(app): State<App>,
     Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
-    let sum = app
-        .engine
-        .read(move |view| usage::of_task(view, &id))
-        .await?;
-    Ok(app.ok(sum))
+    app.read(move |view| usage::of_task(view, &id)).await
 }
 
 /// Get the total tokens, turns, time and cost of an agent's runs
@@ -44,9 +40,5 @@ pub(super) async fn get_agent_usage(
     State(app): State<App>,
     Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
-    let sum = app
-        .engine
-        .read(move |view| usage::of_agent(view, &name))
-        .await?;
-    Ok(app.ok(sum))
+    app.read(move |view| usage::of_agent(view, &name)).await
 }

@@ -6,6 +6,8 @@
 mod agent;
 mod alert;
 mod archive;
+mod attention;
+mod board;
 mod caller;
 mod event;
 mod fault;
@@ -35,6 +37,8 @@ pub use agent::{
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
+pub use attention::{Attention, AttentionCursor, AttentionItem, AttentionKind, AttentionPlace};
+pub use board::{Board, BoardColumn, BoardFilter, BoardPlace, BoardQuery, Card};
 pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;

@@ -63,9 +63,17 @@ use crate::clock::Clock;
 use crate::config::Limits;
 use crate::domain::Idempotency;
 use crate::error::Error;
-use crate::ledger::{self, Tx, View, idempotency};
+use crate::ledger::{self, Tx, View, history, idempotency};
 use crate::runner::Runner;
 use crate::store::{Database, Feed};
+
+/// A part of the ledger at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot<T> {
+    pub value: T,
+    /// The number of the last event before that moment.
+    pub event: i64,
+}
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -108,6 +116,20 @@ impl Engine {
         run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
     ) -> Result<T> {
         Ok(self.db.read(run).await?)
+    }
+
+    /// Reads one snapshot of the ledger, with the number of its last event.
+    pub async fn read_snapshot<T: Send + 'static>(
+        &self,
+        mut run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
+    ) -> Result<Snapshot<T>> {
+        self.read(move |view| {
+            Ok(Snapshot {
+                value: run(view)?,
+                event: history::last_number(view)?,
+            })
+        })
+        .await
     }
 
     /// Changes the ledger in one transaction. If the idempotency key is known, returns its stored answer instead.

@@ -8,6 +8,8 @@
 pub mod agent;
 pub mod alert;
 pub mod archive;
+pub mod attention;
+pub mod board;
 pub mod handoff;
 pub mod history;
 pub mod idempotency;

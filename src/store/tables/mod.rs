@@ -6,6 +6,8 @@ pub mod agents;
 pub mod alerts;
 pub mod applicants;
 pub mod attachments;
+pub mod attention;
+pub mod board;
 pub mod delegations;
 pub mod dispatch_routes;
 pub mod earlier_results;

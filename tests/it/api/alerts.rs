@@ -41,7 +41,7 @@ async fn messages(app: &TestApp, query: &str) -> Vec<String> {
 #[tokio::test]
 async fn an_alert_is_raised_shown_and_resolved() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/alerts").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/alerts").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000,"event":0}}"#);
     let task = app.task("Write it").await;
     let body = json!({ "message": "The disk is full", "taskId": task });
     let raised = app.post("/api/alerts", body).await;

@@ -39,7 +39,7 @@ async fn move_to(app: &TestApp, session: &str, from: &str, to: &str) {
 #[tokio::test]
 async fn an_empty_ledger_has_empty_figures() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":null},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":null},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000,"event":0}}"#);
 }
 
 #[tokio::test]

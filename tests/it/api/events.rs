@@ -235,3 +235,41 @@ async fn resuming_after_a_future_event_is_refused() {
         .header("last-event-id", "abc");
     assert_snapshot!(app.send(request.body(Body::empty()).unwrap()).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"Last-Event-ID: must be the number of an event"}}"#);
 }
+
+#[tokio::test]
+async fn a_snapshot_says_which_events_it_includes() {
+    let app = TestApp::new().await;
+    let task = app.task("Write it").await;
+    let first = app.last_event().await;
+    for path in [
+        "/api/board",
+        "/api/attention",
+        "/api/tasks",
+        "/api/tasks?view=summary",
+        "/api/tasks?ready=true",
+        &format!("/api/tasks/{task}"),
+        &format!("/api/tasks/{task}/conversation"),
+        &format!("/api/tasks/{task}/messages"),
+        &format!("/api/tasks/{task}/history"),
+        &format!("/api/tasks/{task}/tree"),
+        &format!("/api/tasks/{task}/queue"),
+        &format!("/api/tasks/{task}/handoffs"),
+        &format!("/api/tasks/{task}/usage"),
+        "/api/requests",
+        "/api/increments",
+        "/api/agents",
+        "/api/tools",
+        "/api/alerts",
+        "/api/mail",
+        "/api/sessions",
+        "/api/dispatch/routes",
+        "/api/analytics/handoffs",
+    ] {
+        let reply = app.get(path).await;
+        assert_eq!(reply.json()["meta"]["event"], first, "{path}");
+    }
+    app.task("Another").await;
+    let later = app.get("/api/board").await.json()["meta"]["event"].clone();
+    assert_eq!(later, app.last_event().await);
+    assert!(later.as_i64() > Some(first));
+}

@@ -4,6 +4,8 @@ mod agents;
 mod alerts;
 mod analytics;
 mod attachments;
+mod attention;
+mod board;
 mod bodies;
 mod connections;
 mod dispatch;

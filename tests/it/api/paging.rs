@@ -132,7 +132,7 @@ async fn wrong_parameters_are_refused_by_name() {
 #[tokio::test]
 async fn an_empty_list_is_an_empty_array() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/tasks").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/tasks").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000,"event":0}}"#);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ async fn messages_are_queued_oldest_first() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}/queue");
-    assert_snapshot!(app.get(&path).await.line(), @r#"200 {"data":{"messages":[]},"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get(&path).await.line(), @r#"200 {"data":{"messages":[]},"meta":{"timestamp":1767225600000,"event":1}}"#);
     assert_snapshot!(app.post(&path, json!({ "content": "first" })).await.line(), @r#"201 {"data":{"id":"<id 1>","content":"first","receivedAt":1767225600000,"deliveredAt":null,"handoffId":null},"meta":{"timestamp":1767225600000}}"#);
     app.clock.advance(7);
     app.post(&path, json!({ "content": "second 🎶" }))

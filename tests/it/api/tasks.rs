@@ -16,7 +16,7 @@ async fn a_new_task_is_pending_and_is_read_back_as_it_was_created() {
     let id = reply.data()["id"].as_str().unwrap().to_owned();
     let again = app.get(&format!("/api/tasks/{id}")).await;
     assert_eq!(again.status, 200);
-    assert_eq!(again.body, reply.body);
+    assert_eq!(again.data(), reply.data());
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0019	pending	followed_errors
     0020	pending	counts
     0021	pending	document_views
+    0025	pending	board_and_attention
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -81,6 +82,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0019	applied	followed_errors
     0020	applied	counts
     0021	applied	document_views
+    0025	applied	board_and_attention
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -119,6 +121,7 @@ fn an_edited_migration_is_reported() {
     0019	applied	followed_errors
     0020	applied	counts
     0021	applied	document_views
+    0025	applied	board_and_attention
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -163,6 +166,7 @@ fn an_unknown_migration_is_reported() {
     0019	applied	followed_errors
     0020	applied	counts
     0021	applied	document_views
+    0025	applied	board_and_attention
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

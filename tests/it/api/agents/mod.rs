@@ -41,5 +41,5 @@ async fn an_unknown_agent_is_not_found() {
 #[tokio::test]
 async fn an_installation_without_agents_lists_none() {
     let app = TestApp::unseeded().await;
-    assert_snapshot!(app.get("/api/agents").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/agents").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000,"event":0}}"#);
 }

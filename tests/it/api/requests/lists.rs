@@ -16,7 +16,7 @@ async fn list(app: &TestApp, query: &str, key: &str) -> Vec<Value> {
 #[tokio::test]
 async fn a_list_applies_its_filters() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/requests").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/requests").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000,"event":0}}"#);
     for kind in ["fix", "research", "unheard-of"] {
         for priority in ["P0", "P1", "P2"] {
             let body = json!({ "title": format!("{kind} {priority}"), "body": "", "kind": kind, "priority": priority });
