@@ -19,6 +19,24 @@ export function fieldOf(message, names) {
   return names.find((name) => name === word) ?? names.find((name) => new RegExp(`\\b${name}\\b`).test(message)) ?? null;
 }
 
+/**
+ * What is wrong with each field. The server lists the problems, or its message begins with the name of a field; `null` has the rest.
+ * @param {any} error @param {string[]} names @returns {Map<string | null, string>}
+ */
+export function problemsOf(error, names) {
+  /** @type {Map<string | null, string>} */
+  const found = new Map();
+  const add = (/** @type {string | null} */ name, /** @type {string} */ message) => found.set(name, found.has(name) ? `${found.get(name)}\n${message}` : message);
+  const listed = /** @type {any[]} */ (error?.details?.problems ?? []).filter((one) => typeof one?.field === 'string');
+  for (const { field: at, message } of listed) {
+    const name = names.includes(at) ? at : names.find((one) => one === at.split(/[.[]/)[0]);
+    if (name) add(name, message);
+    else add(null, `${at}: ${message}`);
+  }
+  if (error && !listed.length) add(fieldOf(error.message, names), error.message);
+  return found;
+}
+
 let ids = 0;
 
 /** One labelled field; `change` gets the new value. @param {Field & { id: string, value: any, error?: string | null, change: (value: any) => void }} props */
@@ -72,15 +90,15 @@ export function Form(self) {
   };
   return (/** @type {any} */ { fields, title, titleId, close, action, intro, extra, danger }) => {
     const names = fields.map((/** @type {Field} */ one) => one.name);
-    const at = error ? fieldOf(error.message, names) : null;
+    const wrong = problemsOf(error, names);
     return h('form', { class: 'form', onsubmit: submit, novalidate: false },
       title && dialogHead({ title, titleId, close }), intro && h('p', { class: 'muted' }, intro),
       fields.map((/** @type {Field} */ one) => field({
-        ...one, id: `${id}-${one.name}`, value: value[one.name], error: at === one.name ? error.message : null,
+        ...one, id: `${id}-${one.name}`, value: value[one.name], error: wrong.get(one.name),
         options: one.kind === 'agent' ? (configured?.data ?? []).map((/** @type {any} */ agent) => agent.name) : one.options,
         change: (given) => { value[one.name] = given; self.props.change?.(value); self.update(); },
       })),
-      extra?.(value, self.update), error && !at && h('p', { class: 'error', role: 'alert' }, error.message),
+      extra?.(value, self.update), wrong.has(null) && h('p', { class: 'error', role: 'alert' }, wrong.get(null)),
       h('div', { class: 'dialog-actions' }, close && h(Button, { label: 'Back', run: () => close() }),
         h(Button, { label: action, kind: danger ? 'danger' : 'main', type: 'submit', disabled: isBusy })));
   };
