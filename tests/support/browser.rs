@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -298,7 +299,9 @@ impl Drop for Browser {
                 "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
                 self.session
             );
-            let _ = stream.read_to_end(&mut Vec::new());
+            // The driver answers when Chromium has ended, and keeps the connection.
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
+            let _ = stream.read(&mut [0; 512]);
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -243,6 +243,96 @@ async fn a_transfer_appears_in_an_open_chat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn messages_are_queued_while_an_agent_works_and_sent_together_when_it_has_ended() {
+    let Some(browser) = Browser::start().await else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("turn");
+    let script = format!(
+        "cat >>heard.txt; echo 'I am listening'; read line <{}; echo 'Turn over'",
+        gate.path().display()
+    );
+    let sandbox = sandbox.with_agent("listener", &script);
+    let server = sandbox.serve(2);
+    browser.open_as_operator(&server, "/chat").await;
+    browser.until_says("Talk to your agents").await;
+    browser
+        .until("field('To')?.options.length > 1 && (field('To').value = 'listener') && field('To').dispatchEvent(new Event('change', { bubbles: true }))")
+        .await;
+    browser.fill("First message", "Good morning").await;
+    browser.press("Send").await;
+    browser.until_says("I am listening").await;
+    browser
+        .until("location.pathname.startsWith('/chat/') && says('messages are queued')")
+        .await;
+    for message in ["Do this first", "Take me back", "And then that"] {
+        browser.fill("Message to listener", message).await;
+        browser.keys(ENTER).await;
+        browser
+            .until(&format!(
+                "[...document.querySelectorAll('.message.queued')].some((one) => one.textContent.includes({}))",
+                json!(message)
+            ))
+            .await;
+    }
+    browser
+        .click("[...document.querySelectorAll('.message.queued')].find((one) => one.textContent.includes('Take me back')).querySelector('button')")
+        .await;
+    browser.until("!says('Take me back')").await;
+    let id = browser
+        .run("return location.pathname.split('/').at(-1)")
+        .await;
+    let task = id.as_str().unwrap();
+    gate.let_one_through();
+    browser
+        .until("!document.querySelector('.message.queued') && says('Turn over')")
+        .await;
+    browser
+        .until("document.querySelectorAll('.side-hops li').length === 2")
+        .await;
+    gate.let_one_through();
+    browser
+        .until("document.querySelectorAll('.typing').length === 0 && says('last with')")
+        .await;
+    let handoffs = get(&server, &format!("/api/tasks/{task}/handoffs")).await;
+    let prompts: Vec<_> = handoffs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|handoff| handoff["prompt"].as_str().unwrap())
+        .collect();
+    assert_eq!(prompts, ["Good morning", "Do this first\n\nAnd then that"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_gives_a_conversation_to_another_agent_by_hand() {
+    let Some(browser) = Browser::start().await else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("never");
+    let script = format!("echo 'Busy'; read line <{}", gate.path().display());
+    let sandbox = sandbox
+        .with_agent("busy", &script)
+        .with_agent("other", "echo 'I take over'");
+    let server = sandbox.serve(2);
+    let task = create_task(&server, "A conversation").await;
+    hand_off(&server, &task, "busy").await;
+    browser
+        .open_as_operator(&server, &format!("/chat/{task}"))
+        .await;
+    browser.until_says("Busy").await;
+    browser.press("Hand to").await;
+    browser.press("other").await;
+    browser.press("Stop and hand to other").await;
+    browser.until_says("I take over").await;
+    let handoffs = get(&server, &format!("/api/tasks/{task}/handoffs")).await;
+    assert_eq!(handoffs[0]["outcome"], "cancelled");
+    assert_eq!(handoffs[1]["agentName"], "other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_card_is_dragged_to_another_status() {
     let Some(browser) = Browser::start().await else {
         return;

@@ -14,7 +14,7 @@ import { RELOAD, resource } from '../lib/store.js';
 const PAGE = 50;
 
 /** Events after which only the server knows what the board looks like. */
-const UNKNOWN = /^(task_created|child_task_created|task_updated|planning_updated|task_blocked|task_ready|no_suitable_agent|increment_|queue_|message_queued|agent_handoff_|status_changed)/;
+const UNKNOWN = /^(task_created|child_task_created|task_updated|planning_updated|task_blocked|task_ready|no_suitable_agent|increment_|message_(queued|taken_back|moved)|agent_handoff_|status_changed)/;
 
 /** @param {Board} board @param {string} id */
 function find(board, id) {

@@ -32,9 +32,9 @@ function Record(self) {
   const record = self.use(snapshot(p`/api/handoffs/${hop.id}`, { concerns: (event) => event.handoffId === hop.id && event.eventType !== 'message_added' }));
   return () => h('div', { class: 'hop-detail' }, loaded(record, (one) => [
     one.reason && h('p', null, h('span', { class: 'muted' }, 'Reason: '), one.reason),
-    h('h3', null, 'Asked'), markdown(one.prompt),
-    one.error ? [h('h3', null, 'Failed'), h('p', { class: 'error' }, one.error)] : one.output && [h('h3', null, 'Answered'), markdown(one.output)],
-    one.report && [h('h3', null, 'Report'), h('p', null, badge(one.report.result), ' ', one.report.summary), one.report.details && markdown(one.report.details)],
+    h('h2', null, 'Asked'), markdown(one.prompt),
+    one.error ? [h('h2', null, 'Failed'), h('p', { class: 'error' }, one.error)] : one.output && [h('h2', null, 'Answered'), markdown(one.output)],
+    one.report && [h('h2', null, 'Report'), h('p', null, badge(one.report.result), ' ', one.report.summary), one.report.details && markdown(one.report.details)],
     one.run?.failingSince && h('p', { class: 'notice bad' }, 'The program of the agent prints nothing but errors: ', one.run.lastError),
     one.unansweredHandoffs?.length > 0 && h('p', { class: 'notice warn' }, 'Ended without the answer of ', one.unansweredHandoffs.map((/** @type {any} */ other) => other.agentName).join(', ')),
     facts([['Tokens', one.usage?.inputTokens ? `${one.usage.inputTokens.toLocaleString()} in, ${one.usage.outputTokens.toLocaleString()} out, ${counted(one.usage.turns ?? 0, 'turn')}` : null],

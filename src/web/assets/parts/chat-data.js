@@ -36,7 +36,7 @@ export const familyOf = (root) => snapshot(p`/api/tasks/${root}/tree`, {
 });
 
 /** The messages that wait for the agent in control. @param {string} task */
-export const queueOf = (task) => snapshot(p`/api/tasks/${task}/queue`, { concerns: (event) => event.taskId === task && /^(message_|queue_|agent_handoff_)/.test(event.eventType) && event.eventType !== 'message_added' });
+export const queueOf = (task) => snapshot(p`/api/tasks/${task}/queue`, { concerns: (event) => event.taskId === task && /^(message_|agent_handoff_)/.test(event.eventType) && event.eventType !== 'message_added' });
 
 /** All hand-offs of a family, oldest first. @param {any} tree @returns {Hop[]} */
 export function hopsOf(tree) {

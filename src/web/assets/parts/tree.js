@@ -41,7 +41,7 @@ export function Tree(self) {
     const hasChildren = one.children.length > 0 || one.omitted > 0;
     return h('li', { key: one.id, role: 'none' },
       h('div', { class: ['tree-node', one.id === self.props.current && 'current'], role: 'treeitem', 'data-task': one.id, 'data-item': one.id, tabindex: level === 0 ? 0 : -1, 'aria-level': level + 1,
-        'aria-expanded': hasChildren ? String(!isFolded) : null, 'aria-label': `${firstLine(one.description)}, ${one.status.type}` },
+        'aria-expanded': hasChildren ? String(!isFolded) : null },
       h('span', { class: 'tree-fold', 'aria-hidden': 'true', onclick: () => { if (hasChildren) toggle(one.id, !isFolded); } }, hasChildren && icon(isFolded ? 'right' : 'down', 'tiny')),
       h('div', { class: 'tree-body' },
         h('div', { class: 'row' }, statusBadge(one.status), one.id === self.props.current ? h('strong', null, shorten(firstLine(one.description), 100))

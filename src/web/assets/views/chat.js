@@ -29,7 +29,7 @@ import { toast } from '../parts/toast.js';
 function Recent(self) {
   const chats = self.use(recentChats());
   return (/** @type {{ current: string }} */ { current }) => h('nav', { class: 'chat-list', 'aria-label': 'Conversations' },
-    h('div', { class: 'section-head' }, h('h2', null, 'Chat'), h('a', { class: 'button small', href: '/chat', 'aria-label': 'New conversation' }, icon('plus'), h('span', null, 'New'))),
+    h('div', { class: 'section-head' }, h(current ? 'h2' : 'h1', null, 'Chat'), h('a', { class: 'button small', href: '/chat', 'aria-label': 'New conversation' }, icon('plus'), h('span', null, 'New'))),
     loaded(chats, (list) => (list.length ? h('ul', null, list.map((/** @type {any} */ card) => h('li', { key: card.id }, h('a', { href: `/chat/${card.id}`, 'aria-current': card.id === current ? 'page' : null, 'data-item': card.id },
       h('span', { class: 'clip chat-name' }, firstLine(card.description)),
       h('span', { class: 'chat-last' }, card.currentAgent ? agentChip(card.currentAgent, { working: true }) : h('span', { class: 'clip' }, card.lastLine ?? card.status.type), h(Ago, { at: card.updatedAt })))))) : h('p', { class: 'muted' }, 'None yet.'))));
