@@ -154,8 +154,16 @@ async fn a_folder_serves_its_files_as_they_are_now() {
             (200, content.to_owned())
         );
     }
-    for path in ["..%2Fsecret.js", "%2e%2e/secret.js", "lib/..%2F..%2Fsecret.js"] {
-        assert_eq!(get(&format!("/assets/folder/{path}")).await.0, 404, "{path}");
+    for path in [
+        "..%2Fsecret.js",
+        "%2e%2e/secret.js",
+        "lib/..%2F..%2Fsecret.js",
+    ] {
+        assert_eq!(
+            get(&format!("/assets/folder/{path}")).await.0,
+            404,
+            "{path}"
+        );
     }
 }
 
@@ -249,7 +257,13 @@ async fn a_public_server_shows_the_page_without_a_token_but_no_data() {
     let server = Server::start_with(folder.path(), &["--bind", "0.0.0.0"]);
     let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();
     let get = |path: &str| server.client().request(reqwest::Method::GET, path);
-    for path in ["/", "/board", "/requests", "/requests/x", &address("app.js")] {
+    for path in [
+        "/",
+        "/board",
+        "/requests",
+        "/requests/x",
+        &address("app.js"),
+    ] {
         let response = get(path).send().await.unwrap();
         assert_eq!(response.status(), 200, "{path}");
         assert!(!response.text().await.unwrap().contains(token.trim()));
