@@ -38,6 +38,9 @@ pub(super) struct MailParameters {
     /// Only mail that contains all these words in its subject, body or context.
     #[param(value_type = Option<String>, min_length = 1)]
     q: Option<Text>,
+    /// Newest first.
+    #[serde(default)]
+    newest: bool,
     /// Maximum number of mails in the page. Large mails make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -45,7 +48,7 @@ pub(super) struct MailParameters {
     after: Option<MailId>,
 }
 
-/// List mail, oldest first
+/// List mail, oldest first unless `newest` is true
 ///
 /// Listing does not mark mail as read.
 #[utoipa::path(
@@ -69,6 +72,7 @@ pub(super) async fn list_mail(
         thread: asked.thread,
         task: asked.task,
         words,
+        newest: asked.newest,
         after: asked.after,
         limit: app.page_size(asked.limit)?,
     };

@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 use super::{
     agents, alerts, analytics, attachments, attention, board, chat, deprecation, description,
     dispatch, docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages,
-    observe, outgo, queue, requests, routing, schema_rules, sessions, task_lists, tasks, tools,
-    usage,
+    observe, outgo, queue, requests, routing, schema_rules, sessions, setup, task_lists, tasks,
+    tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -169,6 +169,8 @@ fn routes() -> OpenApiRouter<App> {
         ))
         .routes(routes!(agents::announce_capabilities))
         .routes(routes!(usage::get_agent_usage))
+        .routes(routes!(setup::list_agent_setups))
+        .routes(routes!(setup::get_agent_setup))
         .routes(routes!(alerts::list_alerts, alerts::raise_alert))
         .routes(routes!(alerts::get_alert))
         .routes(routes!(alerts::resolve_alert))
