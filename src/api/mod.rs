@@ -11,6 +11,7 @@ mod answer;
 mod attachments;
 mod attention;
 mod board;
+mod chat;
 mod deprecation;
 mod description;
 mod dispatch;

@@ -12,10 +12,10 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use utoipa_axum::routes;
 
 use super::{
-    agents, alerts, analytics, attachments, attention, board, deprecation, description, dispatch,
-    docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe,
-    outgo, queue, requests, routing, schema_rules, sessions, setup, task_lists, tasks, tools,
-    usage,
+    agents, alerts, analytics, attachments, attention, board, chat, deprecation, description,
+    dispatch, docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages,
+    observe, outgo, queue, requests, routing, schema_rules, sessions, setup, task_lists, tasks,
+    tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -104,6 +104,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(tasks::get_task_tree))
         .routes(routes!(usage::get_task_usage))
         .routes(routes!(queue::get_task_queue, queue::queue_message))
+        .routes(routes!(chat::delete_queued_message))
+        .routes(routes!(chat::send_chat_message))
         .routes(routes!(routing::explain_route, routing::route_task))
         .routes(routes!(routing::submit_report))
         .routes(legacy_ready)

@@ -4,8 +4,8 @@
 
 use super::{
     AgentName, AlertId, ChainLimit, Correspondent, Filename, HandoffId, IncrementId,
-    IncrementState, Kind, MailId, Minutes, Problems, RequestId, RequestMove, RequestState, Role,
-    SessionId, StatusName, Stranger, TaskId, Text, ToolName,
+    IncrementState, Kind, MailId, MessageId, Minutes, Problems, RequestId, RequestMove,
+    RequestState, Role, SessionId, StatusName, Stranger, TaskId, Text, ToolName,
 };
 
 /// A rule that an operation would break. Nothing was changed.
@@ -21,6 +21,15 @@ pub enum Refusal {
     RequestNotFound(String),
     AlertNotFound(String),
     MailNotFound(String),
+    MessageNotFound(String),
+    /// An agent has the message already.
+    MessageDelivered(MessageId),
+    /// A run may not speak as a person.
+    ChatByRun(AgentName),
+    /// A chat needs an agent, and none has worked on the task.
+    NoAgentToChatWith(TaskId),
+    /// A chat needs a message, and none waits.
+    NothingToSend,
     /// A hand-off or a mail names an agent that is not configured.
     UnknownAgent {
         asked: String,
@@ -231,6 +240,7 @@ impl Refusal {
             | Self::AlertNotFound(_)
             | Self::IncrementNotFound(_)
             | Self::MailNotFound(_)
+            | Self::MessageNotFound(_)
             | Self::AttachmentNotFound(_) => RefusalClass::NotFound,
             Self::UnknownAgent { known, .. } => RefusalClass::UnknownAgent { known },
             Self::LimitExceeded { chain, limit, .. } => RefusalClass::LimitExceeded {
@@ -248,6 +258,8 @@ impl Refusal {
             | Self::OperatorsMail(_)
             | Self::OperatorTokenMissing => RefusalClass::Unauthorized,
             Self::NobodyHasRole(_)
+            | Self::NoAgentToChatWith(_)
+            | Self::NothingToSend
             | Self::TooManyRecipients { .. }
             | Self::NoSuchRecipient { .. } => RefusalClass::Invalid,
             Self::NotItsOwnTask(_)
@@ -257,6 +269,7 @@ impl Refusal {
             | Self::PlannedByStage(_)
             | Self::WorkspaceOutOfReach { .. }
             | Self::DecisionByRun(_)
+            | Self::ChatByRun(_)
             | Self::SetUpByRun(_)
             | Self::AlertResolvedByRun(_)
             | Self::ReportWithoutRun
@@ -279,6 +292,7 @@ impl Refusal {
             | Self::NothingToResume(_)
             | Self::UnusableSession(_)
             | Self::AttachmentExists(_)
+            | Self::MessageDelivered(_)
             | Self::WrongState { .. }
             | Self::Withdrawn(_)
             | Self::StaleClaim { .. }

@@ -77,5 +77,6 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
     if is_pending && on.task.status == Status::Pending {
         task::follow_status(tx, &on)?;
     }
-    Ok(on)
+    // 8. The agent gets the messages that a person wrote meanwhile.
+    handoff::send_waiting(tx, on, ending)
 }

@@ -49,6 +49,14 @@ pub fn may_decide(caller: &Caller) -> Allowed {
     operator_only(caller, Refusal::DecisionByRun)
 }
 
+/// Refuses a run, which may not speak as a person.
+pub fn may_chat(caller: &Caller) -> Allowed {
+    match run_of(caller)? {
+        Some(run) => Err(Refusal::ChatByRun(run.agent_name.clone())),
+        None => Ok(()),
+    }
+}
+
 /// Refuses an actor that may not move a request out of `needs`.
 pub fn may_approve(by: &Actor) -> Allowed {
     if by.may_approve() {

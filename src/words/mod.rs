@@ -15,7 +15,7 @@ mod tag;
 
 pub use context::context_cut;
 pub use fault::fault;
-pub use handoff::taken_down;
+pub use handoff::{messages_held, not_completed, taken_down};
 pub use number::counted;
 pub use process::processes_left;
 pub use refusal::{refusal, too_large};

@@ -42,6 +42,17 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::RequestNotFound(id) => format!("Request not found: {id}"),
         Refusal::AlertNotFound(id) => format!("Alert not found: {id}"),
         Refusal::MailNotFound(id) => format!("Mail not found: {id}"),
+        Refusal::MessageNotFound(id) => format!("Queued message not found: {id}"),
+        Refusal::MessageDelivered(id) => format!(
+            "Message {id} cannot be taken back: an agent has it already. Send another message instead"
+        ),
+        Refusal::ChatByRun(agent) => format!(
+            "A run of {agent} may not speak as a person. Use `chorus handoff`, or `chorus task queue TASK --add TEXT`"
+        ),
+        Refusal::NoAgentToChatWith(id) => format!(
+            "agentName: no agent has worked on task {id} yet; name the agent for the first message"
+        ),
+        Refusal::NothingToSend => "content: must not be empty, because no message waits".to_owned(),
         Refusal::UnknownAgent { asked, .. } => format!("Unknown agent: {asked}"),
         Refusal::NoSuchTool { asked, known } if known.is_empty() => {
             format!("Tool not found: {asked}. No tools exist yet; create one with `chorus tool create`")

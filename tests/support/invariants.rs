@@ -169,7 +169,9 @@ const INVARIANTS: &[(&str, &str)] = &[
         "a queue does not have as many messages as message_queued events",
         "SELECT t.id FROM tasks t
           WHERE (SELECT count(*) FROM queue_messages WHERE task_number = t.number)
-             <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'message_queued')",
+             <> (SELECT coalesce(sum(CASE type WHEN 'message_queued' THEN 1 WHEN 'message_taken_back' THEN -1
+                                               WHEN 'message_moved' THEN -1 END), 0)
+                   FROM events WHERE task_number = t.number)",
     ),
     (
         "the holder of a shared plan shares a plan itself, or is not an older task",
@@ -181,6 +183,17 @@ const INVARIANTS: &[(&str, &str)] = &[
           WHERE (q.delivered_at IS NOT NULL)
              <> (SELECT coalesce(sum(CASE type WHEN 'message_delivered' THEN 1 WHEN 'message_returned' THEN -1 END), 0)
                    FROM events WHERE task_number = q.task_number AND data ->> 'messageId' = q.id)",
+    ),
+    (
+        "a message of a chat waits on a task whose last hand-off has completed since",
+        "SELECT q.id FROM queue_messages q
+           JOIN tasks t ON t.number = q.task_number
+           JOIN handoffs h ON h.task_number = t.number
+            AND h.position = (SELECT max(position) FROM handoffs WHERE task_number = t.number)
+          WHERE q.starts_handoff = 1 AND q.delivered_at IS NULL AND h.outcome = 'completed' AND t.status <> 'pending'
+            AND h.completed_at > q.received_at
+            AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.task_number = t.number AND m.type = 'status_change'
+                               AND m.occurred_at >= h.completed_at)",
     ),
     (
         "a task does not have as many attachments as its events say",

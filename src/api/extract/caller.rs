@@ -51,3 +51,15 @@ impl FromRequestParts<App> for MayDecide {
         Ok(Self(caller.clone()))
     }
 }
+
+/// A caller that may speak as a person.
+pub(in crate::api) struct MayChat;
+
+impl FromRequestParts<App> for MayChat {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        rights::may_chat(of(parts))?;
+        Ok(Self)
+    }
+}

@@ -8,7 +8,7 @@ mod path;
 mod query;
 
 pub(super) use body::{Body, LossyBody, OptionalBody, RawBody, parse, read};
-pub(super) use caller::{MayDecide, MaySetUp};
+pub(super) use caller::{MayChat, MayDecide, MaySetUp};
 pub(super) use headers::{IDEMPOTENCY_KEY, Once, OnlyNew, Trace};
 pub(super) use path::{ChangedTask, ChangedTaskItem, Id, PlannedTask, Segment, TaskItem, find};
 pub(super) use query::Query;

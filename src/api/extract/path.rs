@@ -7,7 +7,8 @@ use super::caller;
 use crate::Error;
 use crate::api::App;
 use crate::domain::{
-    AgentName, AlertId, HandoffId, IncrementId, MailId, RequestId, SessionId, TaskId, ToolName,
+    AgentName, AlertId, HandoffId, IncrementId, MailId, MessageId, RequestId, SessionId, TaskId,
+    ToolName,
 };
 
 /// The only parameter of a path, unparsed.
@@ -66,6 +67,7 @@ path_ids! {
     HandoffId = "Hand-off",
     IncrementId = "Increment",
     MailId = "Mail",
+    MessageId = "Queued message",
     RequestId = "Request",
     SessionId = "Session",
     TaskId = "Task",

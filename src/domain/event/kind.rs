@@ -196,6 +196,15 @@ pub enum EventKind {
     MessageReturned {
         message_id: MessageId,
     },
+    /// A person took the message back before any agent got it.
+    MessageTakenBack {
+        message_id: MessageId,
+    },
+    /// The conversation continues on another task, and the message waits there.
+    MessageMoved {
+        message_id: MessageId,
+        task_id: TaskId,
+    },
     AttachmentAdded {
         filename: Filename,
         size: u64,

@@ -287,6 +287,20 @@ impl EventKind {
                 "message_returned",
                 vec![("messageId", message_id.to_string())],
             ),
+            Self::MessageTakenBack { message_id } => (
+                "message_taken_back",
+                vec![("messageId", message_id.to_string())],
+            ),
+            Self::MessageMoved {
+                message_id,
+                task_id,
+            } => (
+                "message_moved",
+                vec![
+                    ("messageId", message_id.to_string()),
+                    ("taskId", task_id.to_string()),
+                ],
+            ),
             Self::AttachmentAdded { filename, size } => (
                 "attachment_added",
                 vec![

@@ -36,4 +36,16 @@ pub struct QueueMessage {
     #[serde(default)]
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
+    /// Whether the message is part of a chat: it starts a hand-off when the open one has completed. Absent if false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub starts_handoff: bool,
+}
+
+impl QueueMessage {
+    /// Joins messages into one prompt, oldest first.
+    pub fn join<'a>(messages: impl Iterator<Item = &'a Self>) -> Text {
+        let texts = messages.map(|message| message.content.as_str().trim());
+        Text::lossy(texts.collect::<Vec<_>>().join("\n\n"))
+    }
 }

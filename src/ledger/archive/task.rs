@@ -52,6 +52,7 @@ pub fn import_task(
             takes_control: takes_control(tx, entry)?,
             // An import is made by a person.
             counted_from: None,
+            is_chat: false,
         };
         let handoff_number = handoffs::insert(tx, &row)?;
         if let Some(report) = request.and_then(|request| request.report.as_ref()) {

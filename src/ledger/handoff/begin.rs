@@ -31,6 +31,8 @@ pub struct Begin<'a> {
     pub takes_control: bool,
     /// The hand-off from which the limits count, if a run asks; otherwise the limits count from this one.
     pub counted_from: Option<i64>,
+    /// Whether a person continues a conversation with the agent.
+    pub is_chat: bool,
 }
 
 impl<'a> Begin<'a> {
@@ -50,6 +52,7 @@ impl<'a> Begin<'a> {
             is_invoked: true,
             takes_control: false,
             counted_from: None,
+            is_chat: false,
         }
     }
 }
@@ -82,6 +85,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
         is_invoked: begin.is_invoked,
         takes_control: begin.takes_control,
         counted_from: begin.counted_from,
+        is_chat: begin.is_chat,
     };
     let handoff_number = handoffs::insert(tx, &row)?;
     if begin.is_invoked {
@@ -100,6 +104,13 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     // Claimed requests follow control. A run that starts a session keeps its own requests.
     if let (Door::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
         requests::move_to_handoff(tx, from_number, handoff_number)?;
+    }
+    // So do the messages of a chat.
+    if begin.takes_control
+        && let Some(from_number) = begin.from_number
+        && let Some(from) = handoffs::find_task_number(tx, from_number)?
+    {
+        task::move_chat(tx, from, &on)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
     increment::refresh(tx, &on)?;

@@ -4,6 +4,7 @@ mod analytics;
 mod answer;
 mod begin;
 mod calling_run;
+pub mod chat;
 mod close;
 mod control;
 mod delegate;
@@ -20,6 +21,7 @@ pub use answer::{
 };
 pub use begin::{Begin, Begun, begin};
 pub use calling_run::CallingRun;
+pub use chat::{Chat, Chatted, chat, send_waiting};
 pub use close::{Cause, Closed, Ending, close};
 pub use control::{LeftRun, Moved};
 pub use delegate::{Delegate, delegate};

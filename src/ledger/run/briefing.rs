@@ -32,7 +32,7 @@ pub struct Briefing {
     pub has_more_results: bool,
     /// The conversation that was moved to the agent.
     pub history: Option<ConversationHistory>,
-    /// The newest messages of the ancestor tasks, oldest first.
+    /// The newest messages of the ancestor tasks, oldest first; in a chat also those of the task itself.
     pub conversation: Vec<Message>,
     /// Whether older messages were omitted.
     pub has_more_conversation: bool,
@@ -51,14 +51,16 @@ impl Briefing {
             return;
         };
         let messages = self.conversation.len();
-        self.conversation
-            .retain(|message| message.timestamp >= told);
+        let resumed = &self.resumed;
+        self.conversation.retain(|message| {
+            let is_own = |run: &RunOfSession| Some(&run.handoff_id) == message.handoff_id.as_ref();
+            message.timestamp >= told && !resumed.iter().any(is_own)
+        });
         self.has_more_conversation &= self.conversation.len() == messages;
         self.has_more_results &= self
             .results
             .iter()
             .all(|result| result.completed_at >= told);
-        let resumed = &self.resumed;
         self.results.retain(|result| {
             let is_own = |run: &RunOfSession| run.handoff_id == result.handoff_id;
             result.completed_at >= told && !resumed.iter().any(is_own)
@@ -77,14 +79,27 @@ pub fn briefing(view: &View<'_>, claimed: &ClaimedRun) -> Result<Briefing> {
         }
         None => Vec::new(),
     };
-    let mut conversation = messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?;
+    let mut conversation = if claimed.is_chat {
+        messages::before_chat(view, &run.handoff_id, task_number, MOST_MESSAGES + 1)?
+    } else {
+        messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?
+    };
     let has_more_conversation = conversation.len() > MOST_MESSAGES as usize;
     conversation.truncate(MOST_MESSAGES as usize);
     conversation.reverse();
-    let mut results = earlier_results::before(view, &run.handoff_id, MOST_RESULTS + 1)?;
+    // The conversation of a chat has the final messages.
+    let mut results = if claimed.is_chat {
+        Vec::new()
+    } else {
+        earlier_results::before(view, &run.handoff_id, MOST_RESULTS + 1)?
+    };
     let has_more_results = results.len() > MOST_RESULTS as usize;
     results.truncate(MOST_RESULTS as usize);
     results.reverse();
+    let mut history = sessions::find_history(view, &run.handoff_id)?;
+    if claimed.is_chat && history.is_none() && resumed.is_empty() {
+        history = sessions::find_last_history(view, task_number)?;
+    }
     let (mail, older_mail) = mail::list_pending(view, &run.agent_name, MOST_MAIL)?;
     Ok(Briefing {
         agents: agent::list(view)?,
@@ -92,7 +107,7 @@ pub fn briefing(view: &View<'_>, claimed: &ClaimedRun) -> Result<Briefing> {
         tools: tool::list_usable_by(view, &run.agent_name)?,
         results,
         has_more_results,
-        history: sessions::find_history(view, &run.handoff_id)?,
+        history,
         conversation,
         has_more_conversation,
         mail,

@@ -23,6 +23,8 @@ pub struct ClaimedRun {
     pub reason: Option<Text>,
     pub from_agent: Option<AgentName>,
     pub mode: Door,
+    /// Whether a person continues a conversation with the agent.
+    pub is_chat: bool,
     pub trace_id: TraceId,
     /// The external job, if the run only starts one.
     pub job: Option<JobStart>,
@@ -70,6 +72,7 @@ pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
         reason: row.reason,
         from_agent: row.from_agent,
         mode: row.mode,
+        is_chat: row.is_chat,
         resumes: row.resumes,
         claimed_in: row.claimed_in,
         followed_bytes: row.followed_bytes,

@@ -19,7 +19,10 @@ pub use edit::{ChangeNeeds, change_needs};
 pub use find::{exists, find_workspace, get, history, keys, load, number};
 pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
-pub use queue::{DeliveredQueue, deliver_queue, queue, queue_message, return_queue};
+pub use queue::{
+    DeliveredQueue, deliver_queue, move_chat, queue, queue_chat, queue_message, record_sent,
+    return_queue, take_back_message,
+};
 pub use readiness::follow_status;
 pub use status::set_status;
 pub use tree::{is_settled, tree};

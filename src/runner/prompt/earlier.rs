@@ -84,7 +84,12 @@ pub(super) fn conversation(
     if briefing.conversation.is_empty() || run.mode == Door::Route {
         return;
     }
-    text.push_str("# Conversation so far\n\nThese messages were written on the tasks above yours");
+    text.push_str("# Conversation so far\n\nThese messages were written on ");
+    text.push_str(if run.is_chat {
+        "your task and those above it"
+    } else {
+        "the tasks above yours"
+    });
     text.push_str(if is_resumed {
         " since your last run.\n\n"
     } else {

@@ -54,8 +54,13 @@ pub(super) fn compose(
         }
     }
     earlier::results(&mut text, run, briefing);
+    let history = briefing.history.as_ref();
+    // A chat goes on after its session was moved; before any other hand-off, the move is the last that happened.
+    if let Some(history) = history.filter(|_| run.is_chat) {
+        earlier::session_history(&mut text, run, &history.messages());
+    }
     earlier::conversation(&mut text, run, briefing, known.is_some());
-    if let Some(history) = &briefing.history {
+    if let Some(history) = history.filter(|_| !run.is_chat) {
         earlier::session_history(&mut text, run, &history.messages());
     }
     text.push_str(&mail.text);

@@ -28,6 +28,8 @@ pub struct NewHandoff<'a> {
     pub takes_control: bool,
     /// The hand-off from which the limits count; `None` for that one itself.
     pub counted_from: Option<i64>,
+    /// Whether a person continues a conversation with the agent.
+    pub is_chat: bool,
 }
 
 /// Inserts a hand-off. Returns its number.
@@ -38,8 +40,8 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
         sql!(
             "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
                                    outcome, reason, output, prompt, from_number, waiter_number, trace_id, parent_span_id,
-                                   is_invoked, takes_control, asked_number, counted_from_number)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+                                   is_invoked, takes_control, asked_number, counted_from_number, is_chat)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
         ),
         params![
             entry.id,
@@ -62,6 +64,7 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
             row.takes_control,
             row.asked_number,
             row.counted_from,
+            row.is_chat,
         ],
     )
 }
@@ -175,6 +178,28 @@ pub fn find_open(view: &View<'_>, task_number: i64) -> Result<Option<OpenHandoff
         " FROM handoffs h WHERE h.task_number = $1 AND h.completed_at IS NULL"
     );
     view.row(OPEN, params![task_number], OpenHandoff::from_row)
+}
+
+/// Finds the last hand-off of a task.
+pub fn find_last_number(view: &View<'_>, task_number: i64) -> Result<Option<i64>> {
+    view.row(
+        sql!("SELECT number FROM handoffs WHERE task_number = $1 ORDER BY position DESC LIMIT 1"),
+        params![task_number],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the task of the hand-off to which control moved from a hand-off.
+pub fn find_task_after(view: &View<'_>, number: i64) -> Result<Option<i64>> {
+    view.row(
+        sql!(
+            "SELECT task_number FROM handoffs WHERE from_number = $1 AND mode = 'transfer'
+             UNION ALL
+             SELECT task_number FROM handoffs WHERE from_number = $1 AND mode = 'session' AND takes_control = 1"
+        ),
+        params![number],
+        |row| row.get(0),
+    )
 }
 
 /// Finds the agent to which a tool passed control from a hand-off.

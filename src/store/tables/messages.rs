@@ -243,3 +243,27 @@ pub fn of_ancestors(view: &View<'_>, task_number: i64, limit: u32) -> Result<Vec
     );
     view.rows(OF_ANCESTORS, params![task_number, limit], from_row)
 }
+
+/// Lists the newest messages of users and agents on a task and its ancestors, newest first, without those of the hand-off that is about to
+/// start.
+pub fn before_chat(
+    view: &View<'_>,
+    handoff_id: &HandoffId,
+    task_number: i64,
+    limit: u32,
+) -> Result<Vec<Message>> {
+    const BEFORE: Statement<3> = sql!(
+        "WITH RECURSIVE line (number) AS (
+             SELECT $1
+             UNION ALL
+             SELECT t.parent_number FROM line JOIN tasks t ON t.number = line.number WHERE t.parent_number IS NOT NULL
+         ) ",
+        SELECT,
+        " WHERE m.chain_number = (SELECT coalesce(master_number, number) FROM tasks WHERE number = $1)
+            AND m.task_number IN (SELECT number FROM line)
+            AND m.handoff_number IS NOT (SELECT number FROM handoffs WHERE id = $2)
+            AND (m.type = 'user_message' OR m.type = 'assistant_message' OR m.type = 'handoff')
+          ORDER BY m.number DESC LIMIT $3"
+    );
+    view.rows(BEFORE, params![task_number, handoff_id, limit], from_row)
+}

@@ -10,6 +10,7 @@ columns! {
         received_at: Timestamp = "q.received_at",
         delivered_at: Option<Timestamp> = "q.delivered_at",
         handoff_id: Option<HandoffId> = "(SELECT h.id FROM handoffs h WHERE h.number = q.delivered_handoff_number)",
+        starts_handoff: bool = "q.starts_handoff",
     }
 }
 
@@ -21,26 +22,27 @@ impl From<MessageRow> for QueueMessage {
             received_at: row.received_at,
             delivered_at: row.delivered_at,
             handoff_id: row.handoff_id,
+            starts_handoff: row.starts_handoff,
         }
     }
 }
 
-/// Inserts a message. The hand-off of an imported one may not exist yet.
-pub fn insert(tx: &Tx<'_>, task_number: i64, message: &QueueMessage) -> Result<()> {
+/// Inserts a message. The hand-off of an imported one may not exist yet. Returns its number.
+pub fn insert(tx: &Tx<'_>, task_number: i64, message: &QueueMessage) -> Result<i64> {
     tx.insert(
         sql!(
-            "INSERT INTO queue_messages (id, task_number, received_at, delivered_at, content)
-             VALUES ($1, $2, $3, $4, $5)"
+            "INSERT INTO queue_messages (id, task_number, received_at, delivered_at, content, starts_handoff)
+             VALUES ($1, $2, $3, $4, $5, $6)"
         ),
         params![
             message.id,
             task_number,
             message.received_at,
             message.delivered_at,
-            message.content
+            message.content,
+            message.starts_handoff
         ],
-    )?;
-    Ok(())
+    )
 }
 
 /// Sets the hand-off of an imported message that was delivered.
@@ -67,7 +69,7 @@ pub fn page_of_task(
         ", q.number FROM queue_messages q WHERE q.task_number = $1 AND q.number > $2 ORDER BY q.number"
     );
     const MESSAGES: Item<(i64, QueueMessage)> = Item {
-        from_row: |row| Ok((row.get(5)?, MessageRow::from_row(row)?.into())),
+        from_row: |row| Ok((row.get(6)?, MessageRow::from_row(row)?.into())),
         name: |(number, _)| number.to_string(),
     };
     view.page(OF_TASK, params![task_number, after], u32::MAX, &MESSAGES)
@@ -93,7 +95,7 @@ pub struct Pending {
 }
 
 /// The messages for a hand-off `$1`: those that wait on its task, or on a task whose control was transferred to it, and those that are
-/// in its prompt already.
+/// quoted in its prompt already.
 const FOR_HANDOFF: &str = text!(
     "WITH RECURSIVE line (number) AS (
          SELECT task_number FROM handoffs WHERE number = $1
@@ -104,7 +106,8 @@ const FOR_HANDOFF: &str = text!(
      SELECT ",
     MessageRow::COLUMNS,
     ", q.number, t.id FROM queue_messages q JOIN tasks t ON t.number = q.task_number
-      WHERE (q.delivered_at IS NULL AND q.task_number IN (SELECT number FROM line)) OR q.delivered_handoff_number = $1
+      WHERE (q.delivered_at IS NULL AND q.task_number IN (SELECT number FROM line))
+         OR (q.delivered_handoff_number = $1 AND q.is_prompt = 0)
       ORDER BY q.number"
 );
 
@@ -117,11 +120,89 @@ pub fn for_handoff(
     const MESSAGES: Statement<1> = sql!(FOR_HANDOFF);
     view.rows_within(most_bytes, MESSAGES, params![handoff_number], |row| {
         Ok(Pending {
-            number: row.get(5)?,
-            task_id: row.get(6)?,
+            number: row.get(6)?,
+            task_id: row.get(7)?,
             message: MessageRow::from_row(row)?.into(),
         })
     })
+}
+
+/// Lists the messages of a chat that wait on a task, oldest first, until they have too many bytes, but at least one.
+pub fn waiting_chat(
+    view: &View<'_>,
+    task_number: i64,
+    most_bytes: usize,
+) -> Result<Vec<(i64, QueueMessage)>> {
+    const WAITING: Statement<1> = sql!(
+        "SELECT ",
+        MessageRow::COLUMNS,
+        ", q.number FROM queue_messages q
+          WHERE q.task_number = $1 AND q.delivered_at IS NULL AND q.starts_handoff = 1 ORDER BY q.number"
+    );
+    view.rows_within(most_bytes, WAITING, params![task_number], |row| {
+        Ok((row.get(6)?, MessageRow::from_row(row)?.into()))
+    })
+}
+
+/// Counts the messages of a chat that wait on a task.
+pub fn count_waiting_chat(view: &View<'_>, task_number: i64) -> Result<u64> {
+    view.one(
+        sql!(
+            "SELECT count(*) FROM queue_messages q
+              WHERE q.task_number = $1 AND q.delivered_at IS NULL AND q.starts_handoff = 1"
+        ),
+        params![task_number],
+        |row| row.get(0),
+    )
+}
+
+/// A message with the number of its task.
+pub struct Found {
+    pub number: i64,
+    pub task_number: i64,
+    pub message: QueueMessage,
+}
+
+pub fn find(view: &View<'_>, id: &MessageId) -> Result<Option<Found>> {
+    const ONE: Statement<1> = sql!(
+        "SELECT ",
+        MessageRow::COLUMNS,
+        ", q.number, q.task_number FROM queue_messages q WHERE q.id = $1"
+    );
+    view.row(ONE, params![id], |row| {
+        Ok(Found {
+            number: row.get(6)?,
+            task_number: row.get(7)?,
+            message: MessageRow::from_row(row)?.into(),
+        })
+    })
+}
+
+pub fn delete(tx: &Tx<'_>, number: i64) -> Result<()> {
+    tx.execute(
+        sql!("DELETE FROM queue_messages WHERE number = $1"),
+        params![number],
+    )?;
+    Ok(())
+}
+
+pub fn update_task(tx: &Tx<'_>, number: i64, task_number: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE queue_messages SET task_number = $1 WHERE number = $2"),
+        params![task_number, number],
+    )?;
+    Ok(())
+}
+
+/// Marks a message as the prompt of a hand-off, or as a part of it.
+pub fn update_sent(tx: &Tx<'_>, number: i64, handoff_number: i64) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE queue_messages SET delivered_at = $1, delivered_handoff_number = $2, is_prompt = 1 WHERE number = $3"
+        ),
+        params![tx.now, handoff_number, number],
+    )?;
+    Ok(())
 }
 
 /// Whether messages wait for a hand-off, in addition to those in its prompt.
@@ -156,7 +237,7 @@ pub fn of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<(i64, Mess
 
 pub fn update_waiting(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
-        sql!("UPDATE queue_messages SET delivered_at = NULL, delivered_handoff_number = NULL WHERE number = $1"),
+        sql!("UPDATE queue_messages SET delivered_at = NULL, delivered_handoff_number = NULL, is_prompt = 0 WHERE number = $1"),
         params![number],
     )?;
     Ok(())

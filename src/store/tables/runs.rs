@@ -31,6 +31,7 @@ columns! {
         pub reason: Option<Text> = "h.reason",
         pub from_agent: Option<AgentName> = "h.from_agent",
         pub mode: Door = "h.mode",
+        pub is_chat: bool = "h.is_chat",
         pub trace_id: Option<TraceId> = "h.trace_id",
         /// The provider's session to resume.
         pub resumes: Option<String> = "r.resumes",

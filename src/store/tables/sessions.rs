@@ -342,6 +342,18 @@ pub fn count_handoffs(
 }
 
 /// Finds the conversation that a hand-off brought, or inherited through tools.
+/// Finds the conversation that moved last to a task.
+pub fn find_last_history(view: &View<'_>, task_number: i64) -> Result<Option<ConversationHistory>> {
+    view.row(
+        sql!(
+            "SELECT m.history FROM handoffs h JOIN session_handoffs m ON m.handoff_number = h.number
+              WHERE h.task_number = $1 ORDER BY h.position DESC LIMIT 1"
+        ),
+        params![task_number],
+        |row| history(row.get(0)?),
+    )
+}
+
 pub fn find_history(view: &View<'_>, id: &HandoffId) -> Result<Option<ConversationHistory>> {
     view.row(
         sql!(

@@ -308,6 +308,11 @@ pub fn find(view: &View<'_>, id: &TaskId) -> Result<Option<StoredTask>> {
     view.row(ONE, params![id], from_row)
 }
 
+pub fn find_by_number(view: &View<'_>, number: i64) -> Result<Option<StoredTask>> {
+    const ONE: Statement<1> = sql!(SELECT, " WHERE t.number = $1");
+    view.row(ONE, params![number], from_row)
+}
+
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredTask>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE t.number > $1 ORDER BY t.number LIMIT $2");
     view.rows_within(LARGEST_PAGE, AFTER, params![number, limit], from_row)

@@ -7,6 +7,7 @@ mod attachments;
 mod attention;
 mod board;
 mod bodies;
+mod chat;
 mod connections;
 mod dispatch;
 mod docs;

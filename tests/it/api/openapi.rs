@@ -328,7 +328,7 @@ fn every_parameter_has_a_description_and_ids_are_called_id() {
         }
         for parameter in operation.parameters("path") {
             assert!(
-                ["id", "name", "tool", "filename"].contains(&parameter),
+                ["id", "name", "tool", "filename", "message"].contains(&parameter),
                 "{name}: {parameter}"
             );
         }

@@ -19,14 +19,16 @@ enum Allowed {
     OperatorAndOwnRun,
     /// The operator, a person at this machine, and a run within its own task.
     Everybody,
+    /// The operator, and a person at this machine.
+    People,
     /// A run alone.
     Run,
 }
 
-use Allowed::{Everybody, Operator, OperatorAndOwnRun, Run};
+use Allowed::{Everybody, Operator, OperatorAndOwnRun, People, Run};
 
 /// The decision for each operation. A new operation needs a line here.
-const DECISIONS: [(&str, Allowed); 39] = [
+const DECISIONS: [(&str, Allowed); 41] = [
     ("acknowledge_mail", Everybody),
     ("announce_capabilities", OperatorAndOwnRun),
     ("approve_request", Operator),
@@ -43,6 +45,7 @@ const DECISIONS: [(&str, Allowed); 39] = [
     ("create_tool", Operator),
     ("delete_agent", Operator),
     ("delete_attachment", Everybody),
+    ("delete_queued_message", People),
     ("delete_tool", Operator),
     ("edit_agent", Operator),
     ("edit_task", Everybody),
@@ -61,6 +64,7 @@ const DECISIONS: [(&str, Allowed); 39] = [
     ("retry_increment", Operator),
     ("route_task", Everybody),
     ("route_task_legacy", Everybody),
+    ("send_chat_message", People),
     ("send_mail", Everybody),
     ("set_task_status", Everybody),
     ("start_handoff", Everybody),
@@ -84,6 +88,7 @@ const fn expected(allowed: Allowed) -> [u16; 6] {
         Operator => [0, 403, 403, 401, 401, 401],
         OperatorAndOwnRun => [0, 0, 0, 401, 401, 401],
         Everybody => [0, 0, 0, 0, 401, 401],
+        People => [0, 403, 403, 0, 401, 401],
         Run => [403, 0, 0, 403, 401, 401],
     }
 }

@@ -47,6 +47,7 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0020	pending	counts
     0021	pending	document_views
     0025	pending	board_and_attention
+    0026	pending	chat
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -83,6 +84,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0020	applied	counts
     0021	applied	document_views
     0025	applied	board_and_attention
+    0026	applied	chat
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -122,6 +124,7 @@ fn an_edited_migration_is_reported() {
     0020	applied	counts
     0021	applied	document_views
     0025	applied	board_and_attention
+    0026	applied	chat
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -167,6 +170,7 @@ fn an_unknown_migration_is_reported() {
     0020	applied	counts
     0021	applied	document_views
     0025	applied	board_and_attention
+    0026	applied	chat
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

@@ -3,6 +3,7 @@
 mod adoption;
 mod agents;
 mod cgroups;
+mod chat;
 mod copies;
 mod demo;
 mod enforcement;

@@ -90,7 +90,7 @@ function start() {
     if (!document.hidden && Date.now() - heardAt > SILENCE / 2) reconnect();
   });
   addEventListener('online', reconnect);
-  session.subscribe(() => { if (stream.state === 'refused' && session.token) reconnect(); });
+  session.subscribe(() => { if (stream.state === 'refused') reconnect(); });
   let tick = Date.now();
   setInterval(() => {
     const isLate = Date.now() - tick > LATE;
@@ -106,6 +106,7 @@ async function follow(settle) {
   for (;;) {
     connection = new AbortController();
     const { signal } = connection;
+    const sent = session.token;
     const isShort = stream.last >= 0 && Date.now() - heardAt < SHORT_BREAK;
     try {
       heardAt = Math.max(heardAt, Date.now() - SILENCE / 2);
@@ -119,7 +120,8 @@ async function follow(settle) {
     }
     settle();
     if (stream.state !== 'refused') setState('lost');
-    if (!signal.aborted) await pause(stream.state === 'refused' ? 30000 : wait);
+    // A wrong token is forgotten: on this machine, the page may work without one.
+    if (!signal.aborted && sent === session.token) await pause(stream.state === 'refused' ? 30000 : wait);
     wait = Math.min(wait * 2 + 100, LONGEST_PAUSE);
   }
 }

@@ -15,18 +15,11 @@ export function setTitle(title) {
 
 /** Shows how many things need a person, in the title and the favicon. @param {number} number */
 export function setCount(number) {
-  if (count === number && document.querySelector('link[rel=icon]')) return;
   count = number;
   showTitle();
   const dot = number ? '<circle cx="24" cy="8" r="8" fill="#d92d20"/>' : '';
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><g fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"><path d="M8 12h9"/><path d="M8 17h14"/><path d="M8 22h11"/></g>${dot}</svg>`;
-  let link = document.querySelector('link[rel=icon]');
-  if (!link) {
-    link = document.createElement('link');
-    link.setAttribute('rel', 'icon');
-    document.head.append(link);
-  }
-  link.setAttribute('href', `data:image/svg+xml,${encodeURIComponent(svg)}`);
+  document.querySelector('link[rel=icon]')?.setAttribute('href', `data:image/svg+xml,${encodeURIComponent(svg)}`);
 }
 
 /** Tells screen readers about something that happened. @param {string} text */

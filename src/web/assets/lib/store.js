@@ -9,7 +9,7 @@
 // `apply` makes the page as fast as the stream; without it, each event loads the snapshot again (name the events that matter with
 // `concerns`). Reloads are taken together: the slower the answers, the longer the pause between them.
 
-import { get } from './api.js';
+import { get, session } from './api.js';
 import { stream } from './events.js';
 
 /** Returned by `apply` where an event says too little. */
@@ -184,8 +184,7 @@ export function resource(key, options) {
 export const snapshot = (path, options = {}) => resource(path, { ...options, load: (signal) => get(path, signal) });
 
 stream.onEvents((events) => { for (const one of [...resources.values()]) one.hear(events); });
-stream.subscribe(() => {
-  if (stream.state !== 'live') return;
-  for (const one of [...resources.values()]) if (one.error && one.listeners.size) one.reload();
-});
+const retry = () => { for (const one of [...resources.values()]) if (one.error && one.listeners.size) one.reload(); };
+stream.subscribe(() => { if (stream.state === 'live') retry(); });
+session.subscribe(retry);
 stream.onStart((number, isForeign) => { for (const one of [...resources.values()]) one.restart(number, isForeign); });

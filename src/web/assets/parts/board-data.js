@@ -14,7 +14,7 @@ import { RELOAD, resource } from '../lib/store.js';
 const PAGE = 50;
 
 /** Events after which only the server knows what the board looks like. */
-const UNKNOWN = /^(task_created|child_task_created|task_updated|planning_updated|task_blocked|task_ready|no_suitable_agent|increment_|queue_|message_queued|agent_handoff_|status_changed)/;
+const UNKNOWN = /^(task_created|child_task_created|task_updated|planning_updated|task_blocked|task_ready|no_suitable_agent|increment_|message_(queued|taken_back|moved)|agent_handoff_|status_changed)/;
 
 /** @param {Board} board @param {string} id */
 function find(board, id) {
@@ -40,6 +40,9 @@ export function changeCard(board, id, change) {
   }) };
 }
 
+/** @param {string} text */
+const lastLine = (text) => (text.trimEnd().split('\n').at(-1) ?? '').trim();
+
 /** What an event changes at once; the snapshot that follows has the rest. @param {Board} board @param {import('../lib/events.js').ChorusEvent} event @returns {Board} */
 function applyEvent(board, event) {
   const { eventType: type, data } = event;
@@ -47,7 +50,7 @@ function applyEvent(board, event) {
   const found = find(board, id);
   if (type === 'message_added') {
     const card = found ?? find(board, event.masterTaskId ?? '');
-    const line = data.type === 'assistant_message' ? (data.content ?? '').trim().split('\n').at(-1).trim() : '';
+    const line = data.type === 'assistant_message' ? lastLine(data.content ?? '') : '';
     return card && line ? changeCard(board, card.card.id, { lastLine: shorten(line, 200) }) : board;
   }
   if (!found) return board;

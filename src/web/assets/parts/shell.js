@@ -6,7 +6,6 @@ import { bindKeys, moveFocus } from '../lib/keys.js';
 import { announce, setCount, setTitle, theme } from '../lib/page.js';
 import { navigate, place } from '../lib/router.js';
 import { resource, snapshot } from '../lib/store.js';
-import { counted } from '../lib/text.js';
 import { h } from '../lib/view.js';
 import { Button } from './button.js';
 import { Dialogs, openDialog } from './dialog.js';
@@ -66,8 +65,8 @@ function Navigation(self) {
   });
   const link = (/** @type {typeof PLACES[0]} */ { name, path, label }) => {
     const total = name === 'needs' ? waiting.data?.total ?? 0 : 0;
-    return h('a', { key: name, href: path, 'aria-current': place.route?.name === name ? 'page' : null, 'aria-label': total ? `${label}, ${counted(total, 'item')}` : null },
-      icon(name), h('span', null, label), total ? h('span', { class: 'nav-count', 'aria-hidden': 'true' }, total > 99 ? '99+' : total) : null);
+    return h('a', { key: name, href: path, 'aria-current': place.route?.name === name ? 'page' : null, },
+      icon(name), h('span', null, label), total ? h('span', { class: 'nav-count' }, total > 99 ? '99+' : total, h('span', { class: 'unseen' }, total === 1 ? ' item' : ' items')) : null);
   };
   const themes = () => ['system', 'light', 'dark'].map((value) => ({
     label: `Colours: ${value}`, checked: theme.value === value, run: () => { theme.set(value); self.update(); },

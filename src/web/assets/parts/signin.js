@@ -38,7 +38,7 @@ function SignIn(self) {
   return (/** @type {any} */ props) => h('form', { class: 'form', onsubmit: submit },
     dialogHead({ ...props, title: 'Sign in as the operator' }), h('p', { class: 'muted' }, props.why),
     field({ id: 'token', name: 'token', label: 'Token or link', kind: 'password', required: true, autofocus: true, value: text, error,
-      hint: '`chorus operator link` prints a link that contains it. It is also in the file operator.token in the data directory. This tab forgets it when it is closed.',
+      hint: 'chorus operator link prints a link that contains it. It is also in the file operator.token in the data directory. This tab forgets it when it is closed.',
       change: (given) => { text = given; } }),
     h('div', { class: 'dialog-actions' }, h(Button, { label: 'Not now', run: () => props.close() }), h(Button, { label: 'Sign in', kind: 'main', type: 'submit', disabled: isBusy })));
 }

@@ -33,7 +33,7 @@ export function toast(text, { kind = 'plain', action } = {}) {
 /** @param {import('../lib/view.js').Self} self */
 export function Toasts(self) {
   self.use({ subscribe: (listener) => { listeners.add(listener); return () => listeners.delete(listener); } });
-  return () => h('div', { class: 'toasts', role: 'region', 'aria-label': 'Messages' }, toasts.map(({ id, text, kind, action }) =>
+  return () => h('div', { class: 'toasts', role: 'region', 'aria-label': 'Notices' }, toasts.map(({ id, text, kind, action }) =>
     h('div', { key: id, class: ['toast', kind], role: kind === 'bad' ? 'alert' : 'status' }, h('p', null, text),
       action && h(Button, { label: action.label, small: true, run: () => { close(id); return action.run(); } }),
       h(Button, { label: 'Close', icon: 'close', iconOnly: true, kind: 'quiet', small: true, run: () => close(id) }))));
