@@ -43,7 +43,7 @@ function Row(self) {
       h('div', { class: 'need-body' },
         h('p', { class: 'need-meta' }, stateBadge(request), h('span', { class: 'need-kind' }, request.kind), priorityBadge(request.priority), request.effort && badge(request.effort, 'plain'),
           request.lease && agentChip(request.lease.agent, { working: true }), request.attempts > 0 && h('span', null, counted(request.attempts, 'attempt')), h(Ago, { at: request.updatedAt })),
-        h('button', { type: 'button', class: 'need-title', 'aria-expanded': String(isOpen), onclick: toggle }, request.title),
+        h('button', { type: 'button', class: ['need-title', !isOpen && 'clamp'], 'aria-expanded': String(isOpen), onclick: toggle }, request.title),
         request.recovery.length > 0 && request.state !== 'done' && h('p', { class: 'need-reason clamp' }, request.recovery.at(-1)?.reason),
         isOpen && h('div', { class: 'need-details' }, request.body ? markdown(request.body) : h('p', { class: 'muted' }, 'The request has no text.'),
           request.response !== null && h('div', { class: 'stack' }, h('h3', null, 'Response'), markdown(request.response)))),
