@@ -280,6 +280,18 @@ impl Browser {
             .collect()
     }
 
+    /// Returns the bytes that the scripts of the page occupy after a collection of garbage.
+    pub async fn memory(&self) -> u64 {
+        for command in ["HeapProfiler.collectGarbage", "Runtime.getHeapUsage"] {
+            let body = json!({ "cmd": command, "params": {} });
+            let answer = self.post("goog/cdp/execute", body).await;
+            if let Some(used) = answer["usedSize"].as_u64() {
+                return used;
+            }
+        }
+        panic!("the browser does not say what it uses");
+    }
+
     /// Returns a picture of the page as PNG.
     pub async fn picture(&self) -> Vec<u8> {
         use base64::Engine as _;

@@ -108,7 +108,7 @@ pub(super) enum Command {
     Tag(TagCommand),
     /// Run the server, by default on port 8080
     Serve(ServeArguments),
-    /// Print the link to approve requests in a browser
+    /// Print the link to the web app
     #[command(subcommand)]
     Operator(OperatorCommand),
     /// Run a chain of scripted agents; needs no API key

@@ -2,6 +2,7 @@
 
 mod flows;
 mod hostile;
+mod measure;
 mod serving;
 mod stream;
 mod view;

@@ -6,6 +6,7 @@
 // than the server's keep-alive is dead.
 
 import { ApiError, call, p, session, withQuery } from './api.js';
+import { turn, watchTurn } from './turn.js';
 
 const SILENCE = 40000;
 const SHORT_BREAK = 60000;
@@ -86,6 +87,7 @@ function start() {
   let settle = () => {};
   stream.begun = new Promise((resolve) => { settle = () => resolve(undefined); });
   follow(settle);
+  watchTurn(() => connection.abort());
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden && Date.now() - heardAt > SILENCE / 2) reconnect();
   });
@@ -104,6 +106,7 @@ function start() {
 async function follow(settle) {
   let wait = 0;
   for (;;) {
+    await turn();
     connection = new AbortController();
     const { signal } = connection;
     const sent = session.token;

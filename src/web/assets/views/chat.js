@@ -123,7 +123,7 @@ function Conversation(self) {
     const hops = hopsOf(tree);
     const open = hops.filter((hop) => !hop.completedAt);
     const list = /** @type {Message[]} */ (messages.data ?? []);
-    const queued = queue?.data?.messages ?? [];
+    const queued = queue?.data ?? [];
     const inControl = control.currentAgent ?? control.handoffs.at(-1)?.agentName ?? null;
     const takesOver = control.currentAgent && list.at(-1)?.type === 'handoff';
     const row = (/** @type {any} */ item) => {
