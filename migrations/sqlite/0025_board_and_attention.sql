@@ -4,7 +4,7 @@
 CREATE INDEX tasks_on_board ON tasks (status, updated_at) WHERE is_delegated = 0;
 
 -- Serves the last message that an agent wrote on a task.
-CREATE INDEX messages_of_agents ON messages (task_number) WHERE type = 'assistant_message';
+CREATE INDEX messages_said_on_tasks ON messages (task_number) WHERE type = 'assistant_message';
 
 -- When the last hand-off of the task failed, until a later hand-off or another status answers the failure. Triggers keep it. The
 -- failure of a request's hand-off shows in its request.

@@ -123,6 +123,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(handoffs::list_trace_handoffs))
         .routes(routes!(logs::get_handoff_log))
         .routes(routes!(analytics::get_handoff_analytics))
+        .routes(routes!(analytics::list_days))
         .routes(routes!(tools::list_tools, tools::create_tool))
         .routes(routes!(
             tools::get_tool,

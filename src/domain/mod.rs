@@ -43,12 +43,12 @@ pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;
 pub use handoff::{
-    AgentPair, AskedHandoff, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Door,
-    Handoff, HandoffAnalytics, HandoffCount, HandoffEnd, HandoffFigures, HandoffId,
-    HandoffMetadata, HandoffRequest, HandoffSpan, IllegalProviderSession, IllegalTraceId,
-    IllegalTraceParent, Lineage, LiveHandoff, Merge, MovedConversation, Outcome, PairFigures,
-    ProviderSession, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId,
-    TraceId, TraceParent, UsageSum,
+    AgentPair, AskedHandoff, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Day,
+    DayFigures, DayQuery, Door, Handoff, HandoffAnalytics, HandoffCount, HandoffEnd,
+    HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest, HandoffSpan, IllegalDay,
+    IllegalProviderSession, IllegalTraceId, IllegalTraceParent, Lineage, LiveHandoff, Merge,
+    MovedConversation, Outcome, PairFigures, ProviderSession, Report, ReportResult, Run, RunId,
+    RunIdentity, RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use ids::{FoundId, IdPart, Noun};

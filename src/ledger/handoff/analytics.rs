@@ -1,6 +1,8 @@
 //! Statistics over many hand-offs.
 
-use crate::domain::{AgentName, HandoffAnalytics, Timestamp};
+use crate::domain::{AgentName, DayFigures, DayQuery, HandoffAnalytics, Timestamp};
+use crate::ledger::task;
+use crate::store::tables::handoff_days;
 use crate::store::tables::handoff_sums::{self, Chosen};
 use crate::store::{Result, View};
 
@@ -20,4 +22,11 @@ pub fn analytics(
         handoff_sums::count_bounces(view, chosen)?,
         handoff_sums::common_paths(view, chosen, MOST_PATHS)?,
     ))
+}
+
+/// Summarizes hand-offs by day.
+pub fn figures_by_day(view: &View<'_>, query: &DayQuery) -> Result<Vec<DayFigures>> {
+    let task = query.task.as_ref();
+    let task_number = task.map(|id| task::number(view, id)).transpose()?;
+    handoff_days::by_day(view, query, task_number)
 }

@@ -14,7 +14,7 @@ pub mod lineage;
 mod move_session;
 mod transfer;
 
-pub use analytics::analytics;
+pub use analytics::{analytics, figures_by_day};
 pub use answer::{
     Delegated, Wait, cancelled_runs_below, find_wait, record_delivery, record_missed, record_wait,
     taken_down,

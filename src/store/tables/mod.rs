@@ -12,6 +12,7 @@ pub mod delegations;
 pub mod dispatch_routes;
 pub mod earlier_results;
 pub mod events;
+pub mod handoff_days;
 pub mod handoff_sums;
 pub mod handoffs;
 pub mod idempotency_keys;

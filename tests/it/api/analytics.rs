@@ -1,4 +1,4 @@
-//! `/api/analytics/handoffs`
+//! `/api/analytics`
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use chorus::config::Limits;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Simultaneous, TestApp, count_simultaneous_reads};
+use crate::support::{Simultaneous, TestApp, count_simultaneous_reads, invariants};
 
 /// Hands a new task to an agent, and completes or cancels the hand-off after some milliseconds.
 async fn hand_off(app: &TestApp, agent: &str, millis: i64, completes: bool) {
@@ -123,4 +123,73 @@ async fn many_analytics_at_once_leave_readers_for_other_requests() {
         figures.await.unwrap().data();
     }
     assert_eq!(simultaneous.most.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn figures_are_summed_by_day() {
+    const DAY: i64 = 86_400_000;
+    let app = TestApp::new().await;
+    let start = app.clock.now().as_millis();
+    hand_off(&app, "qa", 1500, true).await;
+    hand_off(&app, "developer", 500, false).await;
+    app.clock
+        .advance(start + DAY - 1 - app.clock.now().as_millis());
+    // A hand-off counts on the day on which it started.
+    hand_off(&app, "qa", 2, true).await;
+    app.clock.advance(2 * DAY);
+    hand_off(&app, "qa", 1000, true).await;
+    let connection = invariants::open(&app.data_dir.database());
+    connection
+        .execute("UPDATE runs SET cost_usd = 0.25 WHERE number IN (1, 2)", [])
+        .unwrap();
+    let days = async |query: &str| {
+        app.get(&format!("/api/analytics/days?{query}"))
+            .await
+            .data()
+    };
+    assert_eq!(
+        days("").await,
+        json!([
+            { "day": "2026-01-01", "handoffs": 3, "completed": 2, "failed": 0, "costUsd": 0.5, "seconds": 2.002 },
+            { "day": "2026-01-04", "handoffs": 1, "completed": 1, "failed": 0, "costUsd": null, "seconds": 1.0 },
+        ])
+    );
+    assert_eq!(
+        days("agent=Developer").await,
+        json!([{ "day": "2026-01-01", "handoffs": 1, "completed": 0, "failed": 0, "costUsd": 0.25, "seconds": 0.5 }])
+    );
+    assert_eq!(
+        days("from=2026-01-02&to=2026-01-04")
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(days("to=2026-01-03").await.as_array().unwrap().len(), 1);
+    assert_eq!(
+        days("from=2025-01-04&to=2026-01-04")
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let tasks = app.get("/api/tasks").await.data();
+    let task = tasks[1]["id"].as_str().unwrap();
+    assert_eq!(days(&format!("task={task}")).await[0]["handoffs"], 1);
+}
+
+#[tokio::test]
+async fn wrong_days_are_refused() {
+    let app = TestApp::new().await;
+    let refused = async |query: &str| {
+        app.get(&format!("/api/analytics/days?{query}"))
+            .await
+            .line()
+    };
+    assert_snapshot!(refused("from=yesterday").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: from: must be a day such as 2026-01-31"}}"#);
+    assert_snapshot!(refused("from=2026-01-02&to=2026-01-01").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: from: must not be after the last day"}}"#);
+    assert_snapshot!(refused("from=2025-01-01&to=2026-01-02").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: from: must be within 366 days of the last day"}}"#);
+    assert_snapshot!(refused("task=nope").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
 }
