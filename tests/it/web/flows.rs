@@ -1,4 +1,4 @@
-//! What people do on the page, in a real browser
+//! Flows through the page, in a real browser: create, hand off, approve, chat, drag
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -496,7 +496,7 @@ async fn a_person_without_a_token_is_asked_for_it_when_a_decision_needs_it() {
         .await;
     let token = std::fs::read_to_string(server.data_dir.join("operator.token")).unwrap();
     browser
-        .run("field('Token or link').select(); return null")
+        .run("const token = field('Token or link'); token.value = ''; token.dispatchEvent(new Event('input')); return null")
         .await;
     browser.fill("Token or link", token.trim()).await;
     browser.press("Sign in").await;

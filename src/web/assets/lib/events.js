@@ -92,7 +92,11 @@ function start() {
     if (!document.hidden && Date.now() - heardAt > SILENCE / 2) reconnect();
   });
   addEventListener('online', reconnect);
-  session.subscribe(() => { if (stream.state === 'refused') reconnect(); });
+  let { token } = session;
+  session.subscribe(() => {
+    if (token !== session.token && stream.state === 'refused') reconnect();
+    token = session.token;
+  });
   let tick = Date.now();
   setInterval(() => {
     const isLate = Date.now() - tick > LATE;
