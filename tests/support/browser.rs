@@ -334,7 +334,7 @@ fn arguments(look: Look, profile: &std::path::Path) -> Vec<String> {
         "--force-prefers-reduced-motion",
         // Nothing leaves this machine.
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        "--window-size=1360,850",
+        "--window-size=1360,993",
     ]
     .map(str::to_owned)
     .into();
