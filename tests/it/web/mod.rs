@@ -1,8 +1,11 @@
 //! The web app
 
+mod crew;
 mod flows;
 mod hostile;
+mod requests;
 mod serving;
 mod stream;
+mod tools;
 mod view;
 mod views;
