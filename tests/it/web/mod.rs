@@ -1,9 +1,12 @@
 //! The web app
 
+mod crew;
 mod flows;
 mod hostile;
 mod measure;
+mod requests;
 mod serving;
 mod stream;
+mod tools;
 mod view;
 mod views;

@@ -13,6 +13,9 @@ let timer = null;
 const isTyping = (target) => target instanceof HTMLElement
   && (target.isContentEditable || (target.matches('input, textarea, select') && !target.matches('[type=checkbox], [type=radio]')));
 
+/** Whether the key presses a control that has the focus: then it belongs to that control. @param {KeyboardEvent} event */
+const isPressing = (event) => (event.key === 'Enter' || event.key === ' ') && event.target instanceof Element && event.target.matches('a[href], button, summary, [role=switch]');
+
 /** @param {import('./view.js').Self} self @param {Binding[]} list */
 export function bindKeys(self, list) {
   self.onMount(() => {
@@ -30,7 +33,7 @@ document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') /** @type {HTMLElement} */ (event.target).blur();
     return;
   }
-  if (document.querySelector('dialog[open]') || event.key === 'Shift') return;
+  if (document.querySelector('dialog[open]') || event.key === 'Shift' || isPressing(event)) return;
   const pressed = prefix + event.key;
   clearTimeout(timer);
   // The newest binding wins: a view may take a key of the shell.

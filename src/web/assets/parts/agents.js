@@ -71,7 +71,7 @@ export function Availability(self) {
   }, h('span', { class: 'switch-knob', 'aria-hidden': 'true' }));
 }
 
-const PROVIDERS = [{ value: 'claude-code', label: 'Claude Code' }, { value: 'codex', label: 'Codex' }, { value: 'opencode', label: 'OpenCode' }, { value: 'gemini', label: 'Gemini' }, { value: 'command', label: 'a program of yours' }];
+const PROVIDERS = [{ value: 'claude-code', label: 'Claude Code' }, { value: 'codex', label: 'Codex' }, { value: 'opencode', label: 'OpenCode' }, { value: 'gemini', label: 'Gemini' }, { value: 'command', label: 'Command: a program of yours' }];
 const ROLES = ['implementation', 'testing', 'fixing', 'verification'];
 
 const list = (/** @type {string} */ text) => (text ?? '').split(/[\s,]+/).filter(Boolean);

@@ -29,12 +29,12 @@ function measured(self, width = 600) {
   return size;
 }
 
-/** Bars side by side, each of one or more parts on one another. @param {import('../lib/view.js').Self} self */
+/** Bars side by side, each of one or more parts on one another; the axis ends at a round number of `unit`. @param {import('../lib/view.js').Self} self */
 export function Bars(self) {
   const size = measured(self);
-  return (/** @type {{ label: string, bars: Bar[], format: (value: number) => string }} */ { label, bars, format }) => {
-    const [height, left, bottom, top] = [140, 52, 20, 8];
-    const most = ceiling(Math.max(0, ...bars.map((bar) => bar.parts.reduce((sum, part) => sum + part.value, 0))));
+  return (/** @type {{ label: string, bars: Bar[], format: (value: number) => string, unit?: number }} */ { label, bars, format, unit = 1 }) => {
+    const [height, left, bottom, top] = [140, 58, 20, 8];
+    const most = unit * ceiling(Math.max(0, ...bars.map((bar) => bar.parts.reduce((sum, part) => sum + part.value, 0))) / unit);
     const step = Math.max(1, (size.width - left) / Math.max(bars.length, 1));
     const wide = Math.max(1, Math.min(step - (step > 4 ? 2 : 0.5), 36));
     const tall = (/** @type {number} */ value) => (value / most) * (height - bottom - top);

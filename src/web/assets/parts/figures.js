@@ -38,15 +38,17 @@ const mean = (/** @type {Day} */ one) => (one.handoffs ? (one.seconds * 1000) / 
 /** Success, duration and cost over time. @param {Day[]} days */
 export function overTime(days) {
   const bars = (/** @type {(one: Day) => { value: number, tone: string }[]} */ parts, /** @type {(one: Day) => string} */ say) => days.map((one) => ({ label: label(one.day), title: `${label(one.day)}: ${say(one)}`, parts: parts(one) }));
-  const chart = (/** @type {string} */ title, /** @type {any[]} */ given, /** @type {(value: number) => string} */ format, /** @type {any} */ legend) => h('div', { class: 'panel stack' }, h('div', { class: 'section-head' }, h('h3', null, title), legend), h(Bars, { label: `${title}, by day`, bars: given, format }));
+  const chart = (/** @type {string} */ title, /** @type {any[]} */ given, /** @type {(value: number) => string} */ format, /** @type {any} */ legend, factor = 1) => h('div', { class: 'panel stack' }, h('div', { class: 'section-head' }, h('h3', null, title), legend), h(Bars, { label: `${title}, by day`, bars: given, format, unit: factor }));
   const whole = (/** @type {number} */ value) => (Number.isInteger(value) ? value.toLocaleString() : '');
+  const longest = Math.max(0, ...days.map((one) => mean(one) ?? 0));
+  const unit = [3_600_000, 60_000, 1000].find((one) => longest > one) ?? 1;
   const busy = days.filter((one) => one.handoffs > 0).reverse();
   return [
     h('div', { class: 'charts' },
       chart('Hand-offs', bars((one) => [{ value: one.completed, tone: 'good' }, { value: one.failed, tone: 'bad' }, { value: Math.max(0, one.handoffs - one.completed - one.failed), tone: 'plain' }],
         (one) => `${counted(one.handoffs, 'hand-off')}, ${one.completed} completed, ${one.failed} failed`), whole,
       h('p', { class: 'legend' }, h('span', { class: 'good' }, 'completed'), h('span', { class: 'bad' }, 'failed'), h('span', { class: 'plain' }, 'other'))),
-      chart('Mean duration', bars((one) => [{ value: mean(one) ?? 0, tone: 'live' }], (one) => time(mean(one))), (value) => (value ? duration(value) : '0'), null),
+      chart('Mean duration', bars((one) => [{ value: mean(one) ?? 0, tone: 'live' }], (one) => time(mean(one))), (value) => (value ? duration(value) : '0'), null, unit),
       chart('Cost', bars((one) => [{ value: one.costUsd ?? 0, tone: 'accent' }], (one) => (one.costUsd === null ? 'no cost reported' : dollars(one.costUsd))), (value) => (value ? dollars(value) : '0'), null)),
     h('details', null, h('summary', null, 'The numbers of each day'), table({ label: 'Figures by day', rows: busy, key: (one) => one.day, columns: [
       { title: 'Day (UTC)', cell: (one) => one.day }, { title: 'Hand-offs', end: true, cell: (one) => one.handoffs.toLocaleString() }, { title: 'Completed', end: true, cell: (one) => one.completed.toLocaleString() },
@@ -120,7 +122,7 @@ export function perTask(cards, query) {
   if (!spent.length) return h('p', { class: 'muted' }, 'No provider has reported a cost for one of the newest tasks.');
   return [
     h('div', { class: 'panel' }, ranking({ label: 'Cost by task', rows: spent.map((card) => ({ key: card.id, name: h('a', { href: `/tasks/${card.id}`, class: 'clip' }, firstLine(card.description)), value: card.costUsd, text: dollars(card.costUsd), tone: 'accent' })) })),
-    table({ label: 'Cost by task', rows: spent, key: (card) => card.id, columns: [
+    table({ label: 'Tasks, and what they cost', rows: spent, key: (card) => card.id, columns: [
       { title: 'Task', class: 'wide-cell', cell: (card) => h('a', { href: `/tasks/${card.id}`, class: 'clamp' }, firstLine(card.description)) }, { title: 'Hand-offs', end: true, cell: (card) => card.chainLength },
       { title: 'Cost', end: true, cell: (card) => dollars(card.costUsd) }, { title: 'By day', cell: (card) => h('a', { href: `/figures?${query}task=${card.id}` }, 'Show its days') }] }),
   ];
@@ -132,6 +134,6 @@ export function commonPaths(paths) {
   const chain = (/** @type {string[]} */ names) => h('span', { class: 'row' }, names.map((name, at) => [at > 0 && icon('arrow', 'tiny'), agentChip(name)]));
   return [
     h('div', { class: 'panel' }, ranking({ label: 'Common paths', rows: paths.map((path) => ({ key: path.agents.join(' '), name: chain(path.agents), value: path.count, text: counted(path.count, 'time') })) })),
-    table({ label: 'Common paths', rows: paths, key: (path) => path.agents.join(' '), columns: [{ title: 'Path', cell: (path) => path.agents.join(' → ') }, { title: 'Times', end: true, cell: (path) => path.count.toLocaleString() }] }),
+    table({ label: 'Paths, and how often control took them', rows: paths, key: (path) => path.agents.join(' '), columns: [{ title: 'Path', cell: (path) => path.agents.join(' → ') }, { title: 'Times', end: true, cell: (path) => path.count.toLocaleString() }] }),
   ];
 }

@@ -1,5 +1,5 @@
 // A list that grows by pages: `const requests = self.use(paged(p`/api/requests`, { newest: true }, { concerns }))`. Its data is `{ items, next }`;
-// a reload loads as many items as are shown. `h(More, { list })` below the items loads the next page when it comes into view.
+// a reload loads as many items as are shown. `more(list)` below the items loads the next page when it comes into view.
 
 import { get, withQuery } from '../lib/api.js';
 import { resource } from '../lib/store.js';
@@ -8,6 +8,8 @@ import { Button, complain } from './button.js';
 
 const PAGE = 50;
 const LARGEST = 1000;
+/** How far below the screen the next page is loaded, in pixels. */
+const NEAR = 400;
 
 /** @typedef {import('../lib/store.js').Resource} Resource */
 
@@ -58,13 +60,23 @@ async function grow(list) {
   }
 }
 
-/** The end of a list that has more pages. @param {import('../lib/view.js').Self} self */
-export function More(self) {
+/** The end of a list: loads the next page. @param {Resource} list */
+export const more = (list) => h(More, { list, next: list.data?.next ?? null });
+
+/** @param {import('../lib/view.js').Self} self */
+function More(self) {
+  const follow = () => {
+    const isNear = self.isMounted && self.el.getBoundingClientRect().top < innerHeight + NEAR;
+    if (isNear) grow(self.props.list).catch(complain);
+  };
   self.onMount((el) => {
-    const watch = new IntersectionObserver((entries) => { if (entries.some((one) => one.isIntersecting)) grow(self.props.list).catch(complain); }, { rootMargin: '400px' });
+    const watch = new IntersectionObserver(follow, { rootMargin: `${NEAR}px` });
     watch.observe(el);
     return () => watch.disconnect();
   });
-  return (/** @type {{ list: Resource }} */ { list }) => h('div', { class: 'more' },
-    list.data?.next ? h(Button, { label: 'Show more', small: true, run: () => grow(list) }) : null);
+  return (/** @type {{ list: Resource, next: string | null }} */ { list, next }) => {
+    // A short page leaves the end in view, and the observer silent.
+    setTimeout(follow);
+    return h('div', { class: 'more' }, next ? h(Button, { label: 'Show more', small: true, run: () => grow(list) }) : null);
+  };
 }

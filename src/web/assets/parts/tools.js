@@ -35,9 +35,9 @@ export async function deleteTool(tool) {
 
 /**
  * The builder for context variables: `h(Variables, { id, variables, errors, change })`. `errors` has the message for `contextVariables[0].name`.
- * @param {import('../lib/view.js').Self} self
+ * @param {import('../lib/view.js').Self} _self
  */
-export function Variables(self) {
+export function Variables(_self) {
   const focus = (/** @type {string} */ id) => setTimeout(() => document.getElementById(id)?.focus(), 60);
   return (/** @type {{ id: string, variables: Variable[], errors: Map<string | null, string>, change: (variables: Variable[]) => void }} */ { id, variables, errors, change }) => {
     const set = (/** @type {number} */ at, /** @type {Partial<Variable>} */ given) => change(variables.map((one, i) => (i === at ? { ...one, ...given } : one)));

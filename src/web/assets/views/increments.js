@@ -7,8 +7,9 @@ import { place } from '../lib/router.js';
 import { Ago } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { Button, complain } from '../parts/button.js';
+import { following } from '../parts/following.js';
 import { createIncrement, increments, retryIncrement, stateBadge } from '../parts/increments.js';
-import { More, paged } from '../parts/paged.js';
+import { more, paged } from '../parts/paged.js';
 import { page, tabs } from '../parts/page.js';
 import { empty, loaded } from '../parts/states.js';
 import { table } from '../parts/table.js';
@@ -21,20 +22,8 @@ const STATES = [['', 'All'], ['active', 'Active'], ['blocked', 'Blocked'], ['don
 export default function Increments(self) {
   setTitle('Increments');
   const recent = self.use(increments());
-  let leave = () => {};
-  /** @type {import('../lib/store.js').Resource} */
-  let list;
   const state = () => place.query.get('state') ?? '';
-  const follow = () => {
-    const next = paged(p`/api/increments`, { state: state(), newest: true }, { concerns: (event) => event.eventType.startsWith('increment_') });
-    if (next === list) return;
-    leave();
-    list = next;
-    leave = list.subscribe(self.update);
-  };
-  follow();
-  self.onUnmount(() => leave());
-  self.onUnmount(place.subscribe(() => { if (place.path === '/increments') { follow(); self.update(); } }));
+  const list = following(self, () => paged(p`/api/increments`, { state: state(), newest: true }, { concerns: (event) => event.eventType.startsWith('increment_') }));
   const create = () => createIncrement(recent.data ?? []);
   bindKeys(self, [{ keys: 'N', label: 'New increment', run: () => { create().catch(complain); } }]);
   const columns = [
@@ -47,11 +36,11 @@ export default function Increments(self) {
   ];
   return () => page({ title: 'Increments', subtitle: 'Steps of a product that different agents implement, test, fix and verify.', actions: h(Button, { label: 'New increment', icon: 'plus', kind: 'main', run: create }) },
     tabs({ label: 'States', items: STATES.map(([name, label]) => ({ href: `/increments${name ? `?state=${name}` : ''}`, label, current: state() === name })) }),
-    loaded(list, (data) => {
+    loaded(list.now, (data) => {
       if (!data.items.length) {
         return state() ? empty({ icon: 'increments', title: `No increment is ${state()}` }) : empty({ icon: 'increments', title: 'No increments yet',
           text: 'Describe a step of your product. Agents with the roles implementation, testing, fixing and verification do it in rounds until it passes.', action: h(Button, { label: 'Create an increment', kind: 'main', run: create }) });
       }
-      return [table({ label: 'Increments', columns, rows: data.items, key: (one) => one.id, open: (one) => `/increments/${one.id}` }), h(More, { list })];
+      return [table({ label: 'Increments', columns, rows: data.items, key: (one) => one.id, open: (one) => `/increments/${one.id}` }), more(list.now)];
     }));
 }

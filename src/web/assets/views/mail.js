@@ -8,10 +8,11 @@ import { firstLine } from '../lib/text.js';
 import { Ago } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { Button } from '../parts/button.js';
+import { following } from '../parts/following.js';
 import { agents } from '../parts/form.js';
 import { icon } from '../parts/icon.js';
 import { ackState, concernsMail, copyActions, copyOf, correspondent, marks, OPERATOR, writeMail } from '../parts/mail.js';
-import { More, paged } from '../parts/paged.js';
+import { more, paged } from '../parts/paged.js';
 import { page, tabs } from '../parts/page.js';
 import { empty, loaded } from '../parts/states.js';
 
@@ -24,23 +25,14 @@ const VIEWS = [['', 'All'], ['unread', 'Unread'], ['pending', 'To do'], ['overdu
 export default function MailBox(self) {
   setTitle('Mail');
   const crew = self.use(agents());
-  let leave = () => {};
-  /** @type {import('../lib/store.js').Resource} */
-  let list;
   const box = () => place.query.get('box') || OPERATOR;
   const show = () => place.query.get('show') ?? '';
-  const follow = () => {
+  const list = following(self, () => {
     const name = box() === EVERYBODY ? null : box();
     const isSent = show() === 'sent';
-    const next = paged(p`/api/mail`, { to: isSent ? null : name, from: isSent ? name : null, [show() || 'none']: ['unread', 'pending', 'overdue'].includes(show()), q: place.query.get('q'), newest: true }, { concerns: concernsMail });
-    if (next === list) return;
-    leave();
-    list = next;
-    leave = list.subscribe(self.update);
-  };
-  follow();
-  self.onUnmount(() => leave());
-  self.onUnmount(place.subscribe(() => { if (place.path === '/mail') { follow(); self.update(); } }));
+    const mark = ['unread', 'pending', 'overdue'].includes(show()) ? { [show()]: true } : {};
+    return paged(p`/api/mail`, { to: isSent ? null : name, from: isSent ? name : null, ...mark, q: place.query.get('q'), newest: true }, { concerns: concernsMail });
+  });
   /** @type {any} */
   let timer = null;
   const search = (/** @type {any} */ event) => {
@@ -50,9 +42,9 @@ export default function MailBox(self) {
   };
   const write = async () => {
     const mail = await writeMail({ from: box() === EVERYBODY ? OPERATOR : box() });
-    if (mail) list.reload();
+    if (mail) list.now.reload();
   };
-  const focused = () => /** @type {Mail | undefined} */ (list.data?.items.find((/** @type {Mail} */ one) => one.id === document.activeElement?.closest('[data-item]')?.getAttribute('data-item')));
+  const focused = () => /** @type {Mail | undefined} */ (list.now.data?.items.find((/** @type {Mail} */ one) => one.id === document.activeElement?.closest('[data-item]')?.getAttribute('data-item')));
   bindKeys(self, [
     { keys: 'Enter', label: 'Open the mail', run: () => { const mail = focused(); if (mail && document.activeElement?.matches('[data-item]')) navigate(`/mail/${mail.id}`); } },
     { keys: 'a', label: 'First action of the mail', run: () => /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest('[data-item]')?.querySelector('.need-actions button'))?.click() },
@@ -88,5 +80,5 @@ export default function MailBox(self) {
           .map(([value, label]) => h('option', { key: value, value, selected: value === box() }, label)))),
       h('label', { class: 'search' }, icon('search'), h('span', { class: 'unseen' }, 'Search mail'), h('input', { type: 'search', placeholder: 'Search mail', value: place.query.get('q') ?? '', oninput: search }))),
   }, tabs({ label: 'Mail', items: VIEWS.map(([name, label]) => ({ href: address(name), label, current: show() === name })) }),
-  loaded(list, (data) => (data.items.length ? [h('ul', { class: 'needs', 'aria-label': 'Mail' }, data.items.map(row)), h(More, { list })] : nothing())));
+  loaded(list.now, (data) => (data.items.length ? [h('ul', { class: 'needs', 'aria-label': 'Mail' }, data.items.map(row)), more(list.now)] : nothing())));
 }

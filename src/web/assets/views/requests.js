@@ -11,7 +11,8 @@ import { Ago } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { agentChip, badge, count, priorityBadge } from '../parts/badges.js';
 import { Button, complain } from '../parts/button.js';
-import { More, paged } from '../parts/paged.js';
+import { following } from '../parts/following.js';
+import { more, paged } from '../parts/paged.js';
 import { page, tabs } from '../parts/page.js';
 import { actionsOf, concernsRequests, createRequest, stateBadge, STATES } from '../parts/requests.js';
 import { empty, loaded } from '../parts/states.js';
@@ -69,25 +70,13 @@ function Dispatcher(self) {
 export default function Requests(self) {
   setTitle('Requests');
   const rules = self.use(snapshot(p`/api/dispatch/routes`, { concerns: (event) => event.eventType === 'dispatch_routes_changed' }));
-  let leave = () => {};
-  /** @type {import('../lib/store.js').Resource} */
-  let list;
   /** @type {Set<string>} */
   const selected = new Set();
   const state = () => place.query.get('state') ?? '';
-  const follow = () => {
-    const isRemoved = state() === 'removed';
-    const next = paged(p`/api/requests`, { state: isRemoved ? '' : state(), withdrawn: isRemoved, kind: place.query.get('kind'), priority: place.query.get('priority'), newest: true }, { concerns: concernsRequests });
-    if (next === list) return;
-    leave();
-    list = next;
-    leave = list.subscribe(self.update);
-  };
-  follow();
-  self.onUnmount(() => leave());
-  self.onUnmount(place.subscribe(() => { if (place.path === '/requests') { follow(); self.update(); } }));
+  const list = following(self, () => paged(p`/api/requests`, { state: state() === 'removed' ? '' : state(), withdrawn: state() === 'removed', kind: place.query.get('kind'), priority: place.query.get('priority'), newest: true },
+    { concerns: concernsRequests }));
 
-  const listed = () => /** @type {Request[]} */ (list.data?.items ?? []);
+  const listed = () => /** @type {Request[]} */ (list.now.data?.items ?? []);
   const chosen = () => listed().filter((one) => selected.has(one.id) && one.state === 'needs');
   const choose = (/** @type {Request} */ request, /** @type {boolean} */ isChosen) => {
     if (isChosen) selected.add(request.id); else selected.delete(request.id);
@@ -111,7 +100,7 @@ export default function Requests(self) {
   };
   const kinds = () => /** @type {string[]} */ ([...new Set([...(rules.data ?? []).map((/** @type {any} */ one) => one.kind), ...listed().map((one) => one.kind), place.query.get('kind')].filter(Boolean))]).sort();
   const create = async () => {
-    if (await createRequest(kinds())) list.reload();
+    if (await createRequest(kinds())) list.now.reload();
   };
   bindKeys(self, [
     { keys: 'Enter', label: 'Show or hide the text', run: () => {} },
@@ -153,13 +142,13 @@ export default function Requests(self) {
       title: 'Requests', subtitle: 'Work for later: you approve, and an agent does it.', actions: h(Button, { label: 'New request', icon: 'plus', kind: 'main', run: create }),
       tools: h('div', { class: 'row grow', role: 'search' }, choice('Kind', 'kind', kinds()), choice('Priority', 'priority', ['P0', 'P1', 'P2'])),
     }, tabs({ label: 'States', items: items.map(([name, label]) => ({ href: address(name), label: label[0].toUpperCase() + label.slice(1), current: state() === name })) }),
-    h(Dispatcher), loaded(list, (data) => {
+    h(Dispatcher), loaded(list.now, (data) => {
       const open = listed().filter((one) => one.state === 'needs' && !one.withdrawnAt);
       if (!data.items.length) return nothing();
       return [open.length > 1 && bar(open),
         h('ul', { class: 'needs', 'aria-label': 'Requests' }, data.items.map((/** @type {Request} */ request) => h(Row, {
           key: request.id, request, canSelect: request.state === 'needs' && !request.withdrawnAt, isSelected: selected.has(request.id), select: (/** @type {boolean} */ isChosen) => choose(request, isChosen) }))),
-        h('p', { class: 'muted small-text' }, 'Shown: ', count(data.items.length, Boolean(data.next))), h(More, { list })];
+        h('p', { class: 'muted small-text' }, 'Shown: ', count(data.items.length, Boolean(data.next))), more(list.now)];
     }));
   };
 }

@@ -10,8 +10,9 @@ import { Ago, duration } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { agentChip, badge, count } from '../parts/badges.js';
 import { linkButton } from '../parts/button.js';
+import { following } from '../parts/following.js';
 import { icon } from '../parts/icon.js';
-import { More, paged } from '../parts/paged.js';
+import { more, paged } from '../parts/paged.js';
 import { facts, page, section } from '../parts/page.js';
 import { empty, loaded } from '../parts/states.js';
 
@@ -37,24 +38,11 @@ const moved = (move) => h('li', { key: move.id, class: move.outcome === 'complet
 
 /** How often control moved, from one agent to another if these are chosen. @param {import('../lib/view.js').Self} self */
 function Counts(self) {
-  self.use(place);
-  let leave = () => {};
-  /** @type {import('../lib/store.js').Resource} */
-  let number;
-  const follow = () => {
-    const next = snapshot(withQuery(p`/api/sessions/${self.props.id}/handoffs/count`, { from: place.query.get('from'), to: place.query.get('to') }), { concerns: self.props.concerns });
-    if (next === number) return;
-    leave();
-    number = next;
-    leave = number.subscribe(self.update);
-  };
-  follow();
-  self.onUnmount(() => leave());
-  self.onUnmount(place.subscribe(follow));
+  const number = following(self, () => snapshot(withQuery(p`/api/sessions/${self.props.id}/handoffs/count`, { from: place.query.get('from'), to: place.query.get('to') }), { concerns: self.props.concerns }));
   const choice = (/** @type {string} */ label, /** @type {string} */ name, /** @type {string[]} */ names) => h('label', { class: 'tool-field' }, h('span', null, label), h('select', {
     value: place.query.get(name) ?? '', onchange: (/** @type {any} */ event) => setQuery({ [name]: event.target.value }) }, h('option', { value: '' }, 'any agent'), names.map((one) => h('option', { key: one, value: one, selected: one === place.query.get(name) }, one))));
   return (/** @type {{ names: string[] }} */ { names }) => h('div', { class: 'panel stack' }, h('div', { class: 'row' }, choice('From', 'from', names), choice('to', 'to', names)),
-    h('p', { class: 'figure-number', 'aria-live': 'polite' }, number.error ? number.error.message : number.data ? counted(number.data.count, 'move') : '…'));
+    h('p', { class: 'figure-number', 'aria-live': 'polite' }, number.now.error ? number.now.error.message : number.now.data ? counted(number.now.data.count, 'move') : '…'));
 }
 
 /** @param {import('../lib/view.js').Self} self */
@@ -73,7 +61,7 @@ export default function OneSession(self) {
     const moves = /** @type {Move[]} */ (list.data?.items ?? []);
     const names = [...new Set(moves.flatMap((move) => [move.fromAgent, move.toAgent]))].sort();
     return h('div', { class: 'split' },
-      section({ title: 'History', count: count(session.handoffs) }, loaded(list, () => (moves.length ? [h('ol', { class: 'life wide-gap' }, moves.map(moved)), h(More, { list })] : empty({ icon: 'sessions', title: 'It has not moved yet' })))),
+      section({ title: 'History', count: count(session.handoffs) }, loaded(list, () => (moves.length ? [h('ol', { class: 'life wide-gap' }, moves.map(moved)), more(list)] : empty({ icon: 'sessions', title: 'It has not moved yet' })))),
       h('div', { class: 'stack wide-gap' },
         section({ title: 'Last move' }, h('div', { class: 'panel' }, last.data ? facts([['From', agentChip(last.data.fromAgent)], ['To', agentChip(last.data.toAgent)], ['Reason', last.data.reason], ['User wants', last.data.userIntent], ['When', h(Ago, { at: last.data.createdAt })],
           ['Outcome', last.data.outcome ? badge(last.data.outcome) : 'open']]) : h('p', { class: 'muted' }, 'None.'))),

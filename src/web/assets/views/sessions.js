@@ -5,7 +5,7 @@ import { setTitle } from '../lib/page.js';
 import { Ago } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { agentChip } from '../parts/badges.js';
-import { More, paged } from '../parts/paged.js';
+import { more, paged } from '../parts/paged.js';
 import { page } from '../parts/page.js';
 import { empty, loaded } from '../parts/states.js';
 import { table } from '../parts/table.js';
@@ -25,6 +25,6 @@ export default function Sessions(self) {
     { title: 'Conversation', cell: (/** @type {Session} */ one) => h('a', { href: `/chat/${one.taskId}` }, 'Open the chat') },
   ];
   return () => page({ title: 'Sessions', subtitle: 'Conversations with users that moved from agent to agent, newest first.' }, loaded(list, (data) => (data.items.length
-    ? [table({ label: 'Sessions', columns, rows: data.items, key: (one) => one.id, open: (one) => `/sessions/${encodeURIComponent(one.id)}` }), h(More, { list })]
+    ? [table({ label: 'Sessions', columns, rows: data.items, key: (one) => one.id, open: (one) => `/sessions/${encodeURIComponent(one.id)}` }), more(list)]
     : empty({ icon: 'sessions', title: 'No sessions yet', text: 'A harness moves a conversation with POST /api/sessions/ID/handoffs, or with `chorus session handoff`.', action: h('a', { href: '/api/docs' }, 'API documentation') }))));
 }
