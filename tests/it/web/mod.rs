@@ -6,6 +6,7 @@ mod hostile;
 mod requests;
 mod serving;
 mod stream;
+mod texts;
 mod tools;
 mod view;
 mod views;
