@@ -17,6 +17,10 @@ use crate::ledger::mail::{self, MailMark, MarkMail};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent filter"
+)]
 pub(super) struct MailParameters {
     /// Only mail to this recipient: an agent, or `operator`.
     to: Option<Correspondent>,

@@ -49,11 +49,12 @@ mod usage;
 
 // Bodies and parameters that the engine and the runner define: a client of the API finds all of them here.
 pub use crate::engine::{
-    AgentSetup, AgentSpec, AlertInput, ConversationInput, HandoffInput, IncrementInput, MailInput,
-    MarkInput, RequestInput, TaskInput,
+    AgentSetup, AgentSpec, AlertInput, ChatInput, ConversationInput, HandoffInput, IncrementInput,
+    MailInput, MarkInput, RequestInput, TaskInput,
 };
 pub use crate::runner::LogStream;
 pub use answer::{Answer, Meta};
+pub use chat::ChatAnswer;
 pub use dispatch::{DispatchOverview, HeldKind, RoutesInput};
 pub use error::{ErrorAnswer, ErrorBody};
 pub use guard::Guard;

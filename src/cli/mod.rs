@@ -7,6 +7,7 @@ mod alive;
 mod archive;
 mod arguments;
 mod backup;
+mod chat;
 mod collector;
 mod completion;
 mod demo;
@@ -153,6 +154,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
     match command {
         Command::Task(command) => task::run(ui, command).await,
         Command::Handoff(arguments) => handoff::run(ui, arguments).await,
+        Command::Chat(arguments) => chat::run(ui, arguments).await,
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Request(command) => request::run(ui, command).await,

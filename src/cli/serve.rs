@@ -182,7 +182,7 @@ impl Serving {
         let link = if std::io::stdout().is_terminal() {
             operator::link(&url, &operator)
         } else {
-            format!("{url}{}", web::REQUESTS)
+            format!("{url}{}", web::PAGE)
         };
         let peers = Peers::new(data_dir.runs());
         let needs_token = is_public || arguments.require_token || !peers.can_ask();
@@ -215,7 +215,7 @@ impl Serving {
                 token_file.display()
             ))?;
         }
-        ui.line(format_args!("Approve requests at {link}"))?;
+        ui.line(format_args!("Open the page at {link}"))?;
         if seeded > 0 {
             tracing::info!(agents = seeded, "seeded the default agents");
         }

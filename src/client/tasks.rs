@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{Replied, Tasks};
 use crate::api::{
-    CancelInput, ConversationInput, HandoffInput, MessageInput, StatusInput, TaskInput,
+    CancelInput, ChatAnswer, ChatInput, ConversationInput, HandoffInput, MessageInput, StatusInput,
+    TaskInput,
 };
 use crate::domain::{
     AgentName, Message, NeedsChange, PlanningChange, Queue, QueueMessage, Report, Role,
@@ -102,6 +103,17 @@ impl Tasks<'_> {
     pub async fn queue(&self, id: &str, after: Option<&str>) -> Replied<Queue> {
         let query = (("after", after),);
         self.0.fetch(&["tasks", id, "queue"], &query).await
+    }
+
+    /// Talks to the agent that has control.
+    pub async fn chat(&self, id: &str, input: &ChatInput) -> Replied<ChatAnswer> {
+        self.0.post(&["tasks", id, "chat"], input).await
+    }
+
+    /// Takes back a queued message.
+    pub async fn take_back(&self, id: &str, message: &str) -> Replied<QueueMessage> {
+        let path = ["tasks", id, "queue", message];
+        self.0.call(Method::DELETE, &path).await
     }
 
     pub async fn queue_message(&self, id: &str, input: &MessageInput) -> Replied<QueueMessage> {

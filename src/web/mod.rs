@@ -4,4 +4,4 @@ mod assets;
 mod serve;
 
 pub use assets::Assets;
-pub use serve::{ASSETS_HEADER, REQUESTS, is_open, policy, respond, routes};
+pub use serve::{ASSETS_HEADER, PAGE, is_open, policy, respond, routes};

@@ -21,8 +21,8 @@ use sha2::{Digest, Sha256};
 
 use super::assets::{Asset, Assets, INDEX, VERSION};
 
-/// The address of the view that links with the operator's token lead to.
-pub const REQUESTS: &str = "/requests";
+/// The address of the page.
+pub const PAGE: &str = "/";
 
 /// Names the version of the assets.
 pub const ASSETS_HEADER: HeaderName = HeaderName::from_static("x-chorus-assets");

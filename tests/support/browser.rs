@@ -1,4 +1,4 @@
-//! A real browser, driven by WebDriver: JSON over HTTP to `chromedriver`.
+//! A real browser, driven by JSON over HTTP to `chromedriver`, as the W3C specifies it.
 //!
 //! A test waits in the page for what it expects ([`Browser::until`]), with a `MutationObserver`: it never sleeps.
 
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use reqwest::Method;
@@ -16,10 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Server;
 use super::shortage::leave_out;
 
-/// The name of the key that holds an element in WebDriver's JSON.
+/// The name of the key that holds an element in the JSON of the driver.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Keys of WebDriver without a character of their own.
+/// Keys without a character of their own, as the driver names them.
 pub const ENTER: &str = "\u{e007}";
 pub const ESCAPE: &str = "\u{e00c}";
 const TAB: &str = "\u{e004}";
@@ -27,6 +27,8 @@ pub const DOWN: &str = "\u{e015}";
 
 /// The size of a phone in the tests.
 const PHONE: (u32, u32) = (390, 844);
+
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
 
 /// Functions that the scripts of a browser may use. Elements are found as people find them: by their visible names.
 const HELPERS: &str = r"
@@ -70,8 +72,6 @@ impl Browser {
                 &"chromium or chromium-driver is missing",
             );
         };
-        static TURNS: std::sync::LazyLock<Arc<Semaphore>> =
-            std::sync::LazyLock::new(|| Arc::new(Semaphore::new(1)));
         let turn = TURNS.clone().acquire_owned().await.unwrap();
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new(driver)
@@ -280,6 +280,18 @@ impl Browser {
             .collect()
     }
 
+    /// Returns the bytes that the scripts of the page occupy after a collection of garbage.
+    pub async fn memory(&self) -> u64 {
+        for command in ["HeapProfiler.collectGarbage", "Runtime.getHeapUsage"] {
+            let body = json!({ "cmd": command, "params": {} });
+            let answer = self.post("goog/cdp/execute", body).await;
+            if let Some(used) = answer["usedSize"].as_u64() {
+                return used;
+            }
+        }
+        panic!("the browser does not say what it uses");
+    }
+
     /// Returns a picture of the page as PNG.
     pub async fn picture(&self) -> Vec<u8> {
         use base64::Engine as _;
@@ -322,7 +334,7 @@ fn arguments(look: Look, profile: &std::path::Path) -> Vec<String> {
         "--force-prefers-reduced-motion",
         // Nothing leaves this machine.
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        "--window-size=1360,850",
+        "--window-size=1360,993",
     ]
     .map(str::to_owned)
     .into();

@@ -35,6 +35,17 @@ pub(in crate::cli) struct HandoffArguments {
 }
 
 #[derive(Debug, Args)]
+pub(in crate::cli) struct ChatArguments {
+    /// Task to talk about; without it, the first message is a new one
+    pub task: Option<TaskArgument>,
+    /// Agent of the first message [default: the last one of the task]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    #[command(flatten)]
+    pub server: ServerArguments,
+}
+
+#[derive(Debug, Args)]
 pub(in crate::cli) struct CancelArguments {
     /// Task whose hand-off is cancelled [default in a run: its own]
     pub task: TaskArgument,

@@ -31,7 +31,7 @@ pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
-pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use handoff::{CancelArguments, ChatArguments, HandoffArguments, LogArguments};
 pub(super) use id::{
     AlertArgument, HandoffArgument, IncrementArgument, MailArgument, OWN_TASK, RequestArgument,
     ShortId, TaskArgument, ThreadArgument, nouns_of, short_ids, value_name,
@@ -76,6 +76,11 @@ pub(super) enum Command {
     /// Waits as long as the agent works, also through restarts of the server, and reports now and then on standard error. If something stops the
     /// command inside an agent's run, the same command waits for the same hand-off again.
     Handoff(HandoffArguments),
+    /// Talk to the agent that has control of a task
+    ///
+    /// On a terminal, sends one message per line and shows the conversation live; `/agent NAME`, `/queue`, `/undo`, `/cancel` and `/quit` are commands.
+    /// Otherwise, sends standard input as one message, waits, and prints the answer. While an agent works, messages wait until it has completed.
+    Chat(ChatArguments),
     /// Cancel the open hand-off of a task
     Cancel(CancelArguments),
     /// Print the output of an agent's run
@@ -108,10 +113,10 @@ pub(super) enum Command {
     Tag(TagCommand),
     /// Run the server, by default on port 8080
     Serve(ServeArguments),
-    /// Print the link to approve requests in a browser
+    /// Print the link to the web app
     #[command(subcommand)]
     Operator(OperatorCommand),
-    /// Run a chain of scripted agents; needs no API key
+    /// Run scripted agents through every kind of work; needs no API key
     Demo(DemoArguments),
     /// Check the data, permissions, clock and agent programs
     Doctor(DoctorArguments),

@@ -11,6 +11,7 @@ pub(in crate::cli) const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "task",
             "handoff",
+            "chat",
             "cancel",
             "log",
             "request",

@@ -207,7 +207,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 impl ServeArguments {
     /// Returns the defaults with warnings only, in a data directory of the demo's own.
     pub fn for_demo(data_dir: PathBuf, port: u16) -> Self {
-        match Arguments::parse_from(["chorus", "serve", "--log", "warn"]).command {
+        match Arguments::parse_from(["chorus", "serve", "--log", "error"]).command {
             Command::Serve(defaults) => Self {
                 port,
                 data: DataArguments { data_dir },
@@ -229,7 +229,7 @@ pub(in crate::cli) struct DemoArguments {
     /// Milliseconds per step of an agent
     #[arg(long, default_value_t = 300, value_name = "MILLISECONDS")]
     pub pace: u64,
-    /// Exit when the chain has ended
+    /// Exit when the last agent has ended
     #[arg(long)]
     pub once: bool,
 }

@@ -5,11 +5,13 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use crate::api::MailInput;
 use crate::cli::handoff::hand_off;
 use crate::cli::server;
 use crate::cli::ui::{Failure, Ui};
+use crate::client::Client;
 use crate::words::counted;
 
 /// The middle line is too short.
@@ -37,6 +39,17 @@ pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
         "developer" => develop(ui, asked.contains("CHANGES REQUESTED"))?,
         "developer-review" => review(ui)?,
         "qa" => test(ui)?,
+        "sales" => sell(ui).await?,
+        "pricing" => price(ui)?,
+        "scribe" => document(ui).await?,
+        "implementer" => implement(ui)?,
+        "tester" => test_increment(ui)?,
+        "fixer" => fix(ui)?,
+        "verifier" => verify(ui)?,
+        "publisher" => {
+            say(ui, "looks for the shop")?;
+            return Err(Failure::new("the shop does not answer"));
+        }
         other => return Err(Failure::new(format!("the demo has no agent {other}"))),
     };
     ui.line(Value::from_iter([("final", message)]))
@@ -62,7 +75,7 @@ fn say(ui: Ui, text: &str) -> Result<(), Failure> {
 
 /// Hands off to the planner, then to developer and reviewer in turn until the work is approved, then to QA.
 async fn orchestrate(ui: Ui) -> Result<String, Failure> {
-    let client = server::client(Some(&variable("CHORUS_URL")?), Path::new("."))?;
+    let client = client()?;
     let task = variable("CHORUS_TASK_ID")?;
     let ask = async |agent: &str, prompt: String| -> Result<String, Failure> {
         say(ui, &format!("asks {agent}"))?;
@@ -95,8 +108,7 @@ fn plan(ui: Ui) -> Result<String, Failure> {
 fn develop(ui: Ui, is_second: bool) -> Result<String, Failure> {
     say(ui, &format!("writes {FILE}"))?;
     let draft = if is_second { SECOND_DRAFT } else { FIRST_DRAFT };
-    std::fs::write(FILE, draft)
-        .map_err(|error| Failure::new(format!("cannot write {FILE}: {error}")))?;
+    write(FILE, draft)?;
     Ok(format!("Wrote {FILE}: {draft}"))
 }
 
@@ -125,4 +137,88 @@ fn test(ui: Ui) -> Result<String, Failure> {
         3 => Ok("PASSED: three lines, as asked.".to_owned()),
         lines => Ok(format!("FAILED: {lines} lines instead of three.")),
     }
+}
+
+/// A client with the token of the agent's run.
+fn client() -> Result<Client, Failure> {
+    server::client(Some(&variable("CHORUS_URL")?), Path::new("."))
+}
+
+/// Transfers the question to `pricing`.
+async fn sell(ui: Ui) -> Result<String, Failure> {
+    say(ui, "reads the question")?;
+    let variables = Map::from_iter([
+        ("seats".to_owned(), json!(40)),
+        ("region".to_owned(), json!("EU")),
+    ]);
+    let task = variable("CHORUS_TASK_ID")?;
+    client()?
+        .tasks()
+        .call_tool(&task, "transfer_to_pricing", &variables)
+        .await?;
+    Ok("Transferred to pricing.".to_owned())
+}
+
+fn price(ui: Ui) -> Result<String, Failure> {
+    say(ui, "looks up the price")?;
+    Ok(
+        "40 seats in the EU cost 1,200 EUR a month, with the discount of 10 % for teams."
+            .to_owned(),
+    )
+}
+
+/// Writes the page, and a mail about it to the operator.
+async fn document(ui: Ui) -> Result<String, Failure> {
+    say(ui, "writes prices.md")?;
+    write("prices.md", "# Prices\n\n40 seats: 1,200 EUR a month.\n")?;
+    let mail = json!({
+        "to": ["operator"], "subject": "The price list is ready to read", "body": "See prices.md. Please say whether the discount is right.",
+        "ackRequired": true,
+    });
+    let mail: MailInput =
+        serde_json::from_value(mail).map_err(|error| Failure::new(error.to_string()))?;
+    client()?.mail().send(&mail).await?;
+    Ok("Wrote prices.md, and asked the operator to read it.".to_owned())
+}
+
+const EXPORT: &str = "prices.csv";
+
+fn implement(ui: Ui) -> Result<String, Failure> {
+    say(ui, &format!("creates {EXPORT}"))?;
+    write(EXPORT, "")?;
+    Ok(report("passed", &format!("Created {EXPORT}")))
+}
+
+fn test_increment(ui: Ui) -> Result<String, Failure> {
+    say(ui, &format!("runs test -s {EXPORT}"))?;
+    let is_written = std::fs::metadata(EXPORT).is_ok_and(|file| file.len() > 0);
+    Ok(if is_written {
+        report("passed", &format!("{EXPORT} has its lines"))
+    } else {
+        report("failed", &format!("{EXPORT} is empty"))
+    })
+}
+
+fn fix(ui: Ui) -> Result<String, Failure> {
+    say(ui, &format!("writes the lines of {EXPORT}"))?;
+    write(EXPORT, "product,price\nseat,30\n")?;
+    Ok(report("passed", &format!("{EXPORT} has two lines now")))
+}
+
+fn verify(ui: Ui) -> Result<String, Failure> {
+    say(ui, "reads the description again")?;
+    Ok(report("passed", "One line per product, as described"))
+}
+
+/// Returns a final message that ends with a report.
+fn report(result: &str, summary: &str) -> String {
+    format!(
+        "{summary}.\n\n{}",
+        json!({ "result": result, "summary": summary })
+    )
+}
+
+fn write(file: &str, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text)
+        .map_err(|error| Failure::new(format!("cannot write {file}: {error}")))
 }

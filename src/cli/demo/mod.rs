@@ -1,6 +1,7 @@
-//! `chorus demo`: a chain of hand-offs with scripted agents. Needs no agent program and no key.
+//! `chorus demo`: hand-offs of every kind with scripted agents. Needs no agent program and no key.
 
 mod agent;
+mod scenes;
 mod show;
 
 use tempfile::TempDir;
@@ -8,23 +9,88 @@ use tempfile::TempDir;
 pub(super) use agent::run as run_agent;
 
 use super::arguments::{DemoArguments, ServeArguments};
+use super::operator;
 use super::serve::Serving;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
-use crate::domain::{Agent, AgentName, Caller, ChainEntry, OutputForm, Provider, Task, Text};
+use crate::domain::{Agent, AgentName, Caller, ChainEntry, OutputForm, Provider, Role, Task, Text};
 use crate::engine::{Engine, HandoffInput, TaskInput};
+use crate::secret::Token;
 
 const TASK: &str =
     "Write a haiku about ledgers into haiku.txt: three lines of 5, 7 and 5 syllables";
 
-/// The agents, in the order of their first hand-offs.
-const CAST: [&str; 5] = [
-    "orchestrator",
-    "planner",
-    "developer",
-    "developer-review",
-    "qa",
+/// The agents in the order of their first hand-offs. Those without a spec have one in this program.
+const CAST: [Member; 13] = [
+    member("orchestrator", None, None),
+    member("planner", None, None),
+    member("developer", None, None),
+    member("developer-review", None, None),
+    member("qa", None, None),
+    member(
+        "sales",
+        None,
+        Some("You answer customers, and transfer questions about prices."),
+    ),
+    member(
+        "pricing",
+        None,
+        Some("You know the price list, and answer with one price."),
+    ),
+    member(
+        "scribe",
+        None,
+        Some("You write documentation, and ask the operator to read it."),
+    ),
+    member(
+        "implementer",
+        Some("implementation"),
+        Some("You write the first version."),
+    ),
+    member(
+        "tester",
+        Some("testing"),
+        Some("You run the test command, and report what it says."),
+    ),
+    member(
+        "fixer",
+        Some("fixing"),
+        Some("You fix what the last test has found."),
+    ),
+    member(
+        "verifier",
+        Some("verification"),
+        Some("You compare the result with the description."),
+    ),
+    member(
+        "publisher",
+        None,
+        Some("You publish documents in the shop."),
+    ),
 ];
+
+/// An agent of the demo.
+#[derive(Clone, Copy)]
+struct Member {
+    name: &'static str,
+    /// The role in increments.
+    role: Option<&'static str>,
+    spec: Option<&'static str>,
+}
+
+const fn member(
+    name: &'static str,
+    role: Option<&'static str>,
+    spec: Option<&'static str>,
+) -> Member {
+    Member { name, role, spec }
+}
+
+impl Member {
+    fn spec_path(self) -> String {
+        format!("agents/{}.md", self.name)
+    }
+}
 
 pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure> {
     // Is deleted at the end.
@@ -44,8 +110,16 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
             folder.display()
         )));
     }
+    write_specs(&data_dir)?;
     let serve = ServeArguments::for_demo(folder, arguments.port);
     let serving = Serving::start(ui, serve, cast(arguments.pace)?, Vec::new()).await?;
+    let token = Token::load(&serving.data_dir.operator_token());
+    if let Ok(Some(token)) = token {
+        ui.line(format_args!(
+            "Open {}",
+            operator::link(&serving.url, &token)
+        ))?;
+    }
     ui.line("")?;
     let shown = show::Show::begin(ui, &serving.engine);
     let result = play(&serving.engine).await;
@@ -80,15 +154,28 @@ fn temporary_folder() -> Result<TempDir, Failure> {
     folder.map_err(|error| Failure::new(format!("cannot create a temporary directory: {error}")))
 }
 
+/// Writes the specs that this program does not have.
+fn write_specs(data_dir: &DataDir) -> Result<(), Failure> {
+    for member in CAST {
+        let Some(spec) = member.spec else { continue };
+        let path = data_dir.path().join(member.spec_path());
+        let folder = path.parent().unwrap_or(data_dir.path());
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&path, format!("# {}\n\n{spec}\n", member.name)))
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
 /// Returns the scripted agents, all of which run this program.
 fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
-    let agent = |name: &str| Agent {
+    let agent = |member: Member| Agent {
         available: true,
-        name: AgentName::parse(name).expect("the cast has legal names"),
-        spec_path: text(&format!("agents/{name}.md")),
+        name: AgentName::parse(member.name).expect("the cast has legal names"),
+        spec_path: text(&member.spec_path()),
         allowed_tools: text("Read Edit"),
         permission_mode: text("bypassPermissions"),
         provider: Provider::Command,
@@ -99,7 +186,11 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
         output_form: OutputForm::JsonField("final".to_owned()),
         max_seconds: Some(120),
         idle_seconds: None,
-        roles: Vec::new(),
+        roles: member
+            .role
+            .map(|role| Role::parse(role).expect("the cast has legal roles"))
+            .into_iter()
+            .collect(),
         skills: Vec::new(),
         max_session_duration: None,
         responsibilities: Text::default(),
@@ -108,7 +199,7 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
     Ok(CAST.map(agent).into())
 }
 
-/// Creates the task and hands it to the orchestrator, which does the rest.
+/// Creates the first task and hands it to the orchestrator, which does the rest; then plays the other scenes. Returns the first task.
 async fn play(engine: &Engine) -> Result<Task, Failure> {
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
     let input = TaskInput {
@@ -126,7 +217,9 @@ async fn play(engine: &Engine) -> Result<Task, Failure> {
         .await?;
     let task = delegated.task;
     let minute = std::time::Duration::from_mins(2);
-    Ok(engine.task_when_idle(&task.id, minute).await?)
+    let task = engine.task_when_idle(&task.id, minute).await?;
+    scenes::play(engine).await?;
+    Ok(task)
 }
 
 fn print_result(ui: Ui, task: &Task) -> Result<(), Failure> {

@@ -60,7 +60,7 @@ pub(super) async fn show(
 }
 
 /// Formats one message.
-fn written(message: &Message) -> String {
+pub(in crate::cli) fn written(message: &Message) -> String {
     let who = message
         .agent_name
         .as_ref()

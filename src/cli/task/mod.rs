@@ -8,6 +8,8 @@ mod queue;
 mod show;
 mod tree;
 
+pub(super) use conversation::written;
+
 use super::arguments::{ServerArguments, TaskCommand};
 use super::ui::{Failure, Ui};
 use crate::api::StatusInput;

@@ -238,3 +238,122 @@ async fn a_run_may_not_speak_as_a_person() {
         end.output
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_sends_standard_input_and_prints_the_answer() {
+    let sandbox = Sandbox::new();
+    let (script, gate) = gated(&sandbox, "gate");
+    let sandbox = sandbox
+        .with_agent("worker", &script)
+        .with_agent("echo", "tail -n 1");
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let answer = server
+        .chorus(["chat", "--agent", "echo"])
+        .input("Hello,\nwho are you?")
+        .output();
+    assert_eq!(String::from_utf8(answer.stdout).unwrap(), "who are you?\n");
+    let tasks: Vec<Task> = client.get("/api/tasks", &[]).await.unwrap().data().unwrap();
+    assert_eq!(tasks[0].description.as_str(), "Hello,\nwho are you?");
+    let task = &tasks[0];
+    let again = server
+        .chorus(["chat", task.id.as_str()])
+        .input("And now?")
+        .output();
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), "And now?\n");
+    let mut events = Events::listen(&client).await;
+    begin(&client, task, "worker", "Work.").await;
+    events.wait_for("message_added", "started").await;
+    // The message waits for the end of the worker, which then gets it.
+    let waiting = server.chorus(["chat", task.id.as_str()]).input("Faster!");
+    let waiting = tokio::task::spawn_blocking(move || waiting.output());
+    events.wait_for("message_queued", "").await;
+    gate.let_one_through();
+    gate.let_one_through();
+    let answer = waiting.await.unwrap();
+    assert_eq!(
+        String::from_utf8(answer.stdout).unwrap(),
+        "started\nended\n",
+        "{}",
+        String::from_utf8_lossy(&answer.stderr)
+    );
+    let prompts: Vec<_> = handoffs(&client, task)
+        .await
+        .iter()
+        .map(|one| one.prompt.to_string())
+        .collect();
+    assert_eq!(prompts[2..], ["Work.", "Faster!"]);
+    let refused = server.chorus(["chat"]).input("Hello").output();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let empty = server
+        .chorus(["chat", task.id.as_str()])
+        .input(" \n")
+        .output();
+    assert_eq!(empty.status.code(), Some(2), "{empty:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_the_conversation_live_and_carries_out_commands() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let sandbox = Sandbox::new();
+    let (script, gate) = gated(&sandbox, "gate");
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let task = create_task(&client).await;
+    let mut events = Events::listen(&client).await;
+    let line = format!(
+        "{} chat {} --agent worker --url {}",
+        env!("CARGO_BIN_EXE_chorus"),
+        task.id,
+        server.url
+    );
+    let mut terminal = Command::new("script")
+        .args(["-qefc", &line, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = terminal.stdin.take().unwrap();
+    let mut type_line = |text: &str| writeln!(stdin, "{text}").unwrap();
+    type_line("Begin.");
+    events.wait_for("message_added", "started").await;
+    type_line("Never mind");
+    events.wait_for("message_queued", "").await;
+    type_line("/undo");
+    events.wait_for("message_taken_back", "").await;
+    type_line("Go on.");
+    events.wait_for("message_queued", "").await;
+    type_line("/queue");
+    type_line("/help");
+    gate.let_one_through();
+    events.wait_for("message_delivered", "").await;
+    events.wait_for("message_added", "started").await;
+    type_line("/cancel");
+    events.wait_for("agent_handoff_cancelled", "").await;
+    type_line("/quit");
+    let shown = tokio::task::spawn_blocking(move || terminal.wait_with_output().unwrap())
+        .await
+        .unwrap();
+    assert!(shown.status.success(), "{shown:?}");
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    for text in [
+        "started",
+        "ended",
+        "Queued until worker has completed",
+        "Taken back: Never mind",
+        "  Go on.",
+        "Commands: /agent NAME",
+        "Cancelled",
+    ] {
+        assert!(shown.contains(text), "{text} is not in\n{shown}");
+    }
+    let prompts: Vec<_> = handoffs(&client, &task)
+        .await
+        .iter()
+        .map(|one| one.prompt.to_string())
+        .collect();
+    assert_eq!(prompts, ["Begin.", "Go on."]);
+    sandbox.assert_invariants();
+}

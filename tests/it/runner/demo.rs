@@ -3,7 +3,7 @@
 use crate::support::{Chorus, invariants};
 
 #[test]
-fn the_demo_runs_a_whole_chain_and_ends() {
+fn the_demo_shows_every_kind_of_work_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("demo");
     let output = Chorus::new(["demo", "--once", "--pace", "0", "--data-dir"])
@@ -30,11 +30,23 @@ fn the_demo_runs_a_whole_chain_and_ends() {
             "developer-review",
             "developer",
             "developer-review",
-            "qa"
+            "qa",
+            "sales",
+            "pricing",
+            "pricing",
+            "scribe",
+            "implementer",
+            "tester",
+            "fixer",
+            "tester",
+            "verifier",
+            "publisher"
         ],
         "{stdout}"
     );
+    assert!(stdout.contains("#token="), "{stdout}");
     for shown in [
+        "Routed to pricing",
         "CHANGES REQUESTED",
         "APPROVED",
         "PASSED",
@@ -50,7 +62,27 @@ fn the_demo_runs_a_whole_chain_and_ends() {
         let query = format!("SELECT count(*) FROM handoffs WHERE {what}");
         connection.query_row(&query, [], |row| row.get(0)).unwrap()
     };
-    assert_eq!((count("true"), count("outcome = 'completed'")), (7, 7));
+    assert_eq!((count("true"), count("outcome = 'completed'")), (17, 16));
+    // Every part of the page has something to show.
+    for (rows, at_least) in [
+        ("tools", 1),
+        ("sessions", 1),
+        (
+            "mail_recipients WHERE recipient = 'operator' AND read_at IS NULL",
+            1,
+        ),
+        ("increments WHERE state = 'done' AND round = 2", 1),
+        ("requests WHERE state = 'done'", 1),
+        ("requests WHERE state = 'needs'", 1),
+        ("alerts WHERE resolved_at IS NULL", 1),
+        ("tasks WHERE failed_at IS NOT NULL", 1),
+        ("tasks WHERE status = 'pending'", 1),
+        ("tasks WHERE context <> '{}'", 1),
+    ] {
+        let query = format!("SELECT count(*) FROM {rows}");
+        let found: i64 = connection.query_row(&query, [], |row| row.get(0)).unwrap();
+        assert!(found >= at_least, "{rows}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What people do on the page, in a real browser
+//! Flows through the page, in a real browser: create, hand off, approve, chat, drag
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -369,7 +369,7 @@ async fn a_task_is_created_handed_off_and_a_request_approved_with_the_keyboard_a
     };
     let sandbox = Sandbox::new().with_agent("zoe", "echo 'Done with keys'");
     let server = sandbox.serve_with(2, &["--port", "0", "--no-dispatch"]);
-    let body = json!({ "title": "Sweep the floor", "kind": "chores" });
+    let body = json!({ "title": "Sweep the floor", "kind": "chores", "body": "" });
     let request = call(&server, Method::POST, "/api/requests", &body).await;
     browser.open_as_operator(&server, "/needs").await;
     browser.until_says("Sweep the floor").await;
@@ -485,7 +485,7 @@ async fn a_person_without_a_token_is_asked_for_it_when_a_decision_needs_it() {
     };
     let sandbox = Sandbox::new();
     let server = sandbox.serve_with(0, &["--port", "0", "--no-dispatch", "--require-token"]);
-    let body = json!({ "title": "Sweep the floor", "kind": "chores" });
+    let body = json!({ "title": "Sweep the floor", "kind": "chores", "body": "" });
     call(&server, Method::POST, "/api/requests", &body).await;
     browser.open(&format!("{}/requests", server.url)).await;
     browser.until_says("Sign in as the operator").await;
@@ -496,7 +496,7 @@ async fn a_person_without_a_token_is_asked_for_it_when_a_decision_needs_it() {
         .await;
     let token = std::fs::read_to_string(server.data_dir.join("operator.token")).unwrap();
     browser
-        .run("field('Token or link').select(); return null")
+        .run("const token = field('Token or link'); token.value = ''; token.dispatchEvent(new Event('input')); return null")
         .await;
     browser.fill("Token or link", token.trim()).await;
     browser.press("Sign in").await;

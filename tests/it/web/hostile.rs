@@ -27,7 +27,7 @@ async fn fill(server: &Server) -> String {
     let needs = json!({ "specialistTags": ["<b>tag</b>"], "agentContext": { "<i>": ATTACK }, "handoffInstructions": { "x": ATTACK } });
     call(server, Method::PATCH, &format!("/api/tasks/{task}"), &needs).await;
     let tool = json!({
-        "name": "handoff_to_echo", "description": ATTACK, "targetAgent": "echo", "handoffInstructions": ATTACK,
+        "name": "handoff_to_echo2", "description": ATTACK, "targetAgent": "echo2", "handoffInstructions": ATTACK,
         "contextVariables": [{ "name": "note", "type": "string", "required": false, "description": ATTACK }],
     });
     post("/api/tools", tool).await;
@@ -35,7 +35,7 @@ async fn fill(server: &Server) -> String {
     let path = format!("/api/tasks/{task}?wait=idle&timeout=60");
     get(server, &path).await;
     let transferred = post(
-        &format!("/api/tasks/{task}/tools/handoff_to_echo"),
+        &format!("/api/tasks/{task}/tools/handoff_to_echo2"),
         json!({ "note": ATTACK }),
     )
     .await;

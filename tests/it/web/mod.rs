@@ -3,6 +3,7 @@
 mod crew;
 mod flows;
 mod hostile;
+mod measure;
 mod requests;
 mod serving;
 mod stream;

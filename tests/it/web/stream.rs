@@ -119,3 +119,52 @@ async fn a_page_that_slept_is_right_when_it_wakes() {
     browser.until_says("In the night 19").await;
     browser.until_says("Live").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_was_left_has_no_stream_and_catches_up_on_the_way_back() {
+    let Some(browser) = Browser::start().await else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(0);
+    browser.open_as_operator(&server, "/board").await;
+    browser.until_says("No tasks yet").await;
+    browser.until_says("Live").await;
+    let turn = |name: &str| {
+        format!(
+            "dispatchEvent(new PageTransitionEvent('{name}', {{ persisted: true }})); return null"
+        )
+    };
+    browser.run(&turn("pagehide")).await;
+    browser.until_says("Server not responding").await;
+    create_task(&server, "While away").await;
+    assert_eq!(browser.run("return says('While away')").await, false);
+    browser.run(&turn("pageshow")).await;
+    browser.until_says("While away").await;
+    browser.until_says("Live").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_through_many_addresses_leaves_connections_for_the_last_one() {
+    let Some(browser) = Browser::start().await else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(0);
+    create_task(&server, "Still here").await;
+    // A browser keeps the pages for the way back; six streams of theirs would be all connections that it allows.
+    for path in [
+        "/needs",
+        "/chat",
+        "/tools",
+        "/mail",
+        "/sessions",
+        "/agents",
+        "/requests",
+        "/board",
+    ] {
+        browser.open_as_operator(&server, path).await;
+        browser.until_says("Live").await;
+    }
+    browser.until_says("Still here").await;
+}

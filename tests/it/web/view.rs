@@ -152,7 +152,7 @@ async fn fields_and_events_follow_the_newest_description() {
 async fn markdown_becomes_elements_and_hostile_markdown_text() {
     check(
         "const show = (text) => { render(markdown(text), box); return box.firstChild; };
-         same(show('# One\\n\\ntext **bold** _it_ `code`\\n\\n- a\\n- b\\n  - c\\n\\n1. x\\n2. y').querySelectorAll('h3, strong, em, code, ul, ol, li').length, 11);
+         same(show('# One\\n\\ntext **bold** _it_ `code`\\n\\n- a\\n- b\\n  - c\\n\\n1. x\\n2. y').querySelectorAll('h3, strong, em, code, ul, ol, li').length, 12);
          same(show('```js\\n<b>not bold</b>\\n```').querySelector('pre code').textContent, '<b>not bold</b>');
          same(show('| a | b |\\n|---|---|\\n| 1 | 2 |').querySelectorAll('th, td').length, 4);
          same(show('> quoted').querySelector('blockquote p').textContent, 'quoted');

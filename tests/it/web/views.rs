@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Browser, Look, Sandbox, Server};
+use crate::support::{Browser, Events, Gate, Look, Sandbox, Server};
 
 use super::flows::{call, create_task, get, hand_off};
 
@@ -50,16 +50,31 @@ pub(super) async fn addresses(server: &Server, task: &str) -> Vec<String> {
     found
 }
 
-/// A server with something to show in every view.
+/// A server with something to show in every view, an agent at work included.
 struct Furnished {
     server: Server,
     task: String,
+    /// Lets the agent end.
+    gate: Gate,
     _sandbox: Sandbox,
+}
+
+impl Drop for Furnished {
+    fn drop(&mut self) {
+        self.gate.let_one_through();
+    }
 }
 
 impl Furnished {
     async fn new() -> Self {
-        let sandbox = Sandbox::new()
+        let sandbox = Sandbox::new();
+        let gate = sandbox.gate("end");
+        let script = format!(
+            "echo 'Reading src/store/tables'; read line <{}",
+            gate.path().display()
+        );
+        let sandbox = sandbox
+            .with_agent("scout", &script)
             .with_agent("triage", "echo 'A lead, for sales.'; chorus tool call handoff_to_sales --var lead_id=L-77 --var budget=5000")
             .with_agent("sales", "printf '# Offer\\n\\n- 20 seats\\n- **$900** a month\\n\\n| seats | price |\\n|---|---|\\n| 20 | 900 |\\n'")
             .with_agent("lead", "echo 'I ask the helper.'; echo \"The helper says: $(chorus handoff helper 'Count the words.')\"")
@@ -99,6 +114,10 @@ impl Furnished {
             }
             tasks.push(task);
         }
+        let task = create_task(&server, "Read the code and list what is unused").await;
+        hand_off(&server, &task, "scout").await;
+        let mut events = Events::listen(&server.client()).await;
+        events.wait_for("message_added", "Reading src").await;
         for (title, priority) in [("Fix the flaky retry", "P0"), ("Compare three tools", "P2")] {
             post(
                 "/api/requests",
@@ -126,6 +145,7 @@ impl Furnished {
         Self {
             server,
             task: tasks.swap_remove(0),
+            gate,
             _sandbox: sandbox,
         }
     }

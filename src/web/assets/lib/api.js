@@ -59,6 +59,7 @@ export function signIn(token) {
 
 /** Opens the sign-in. @param {string} reason */
 export function wantToken(reason) {
+  if (session.wanted) return;
   session.wanted = reason;
   changed();
 }
@@ -124,7 +125,8 @@ export async function call(path, { method = 'GET', headers = {}, body, signal } 
     const why = sent
       ? 'The token is wrong or has expired. Open the link of the running server, or enter its token.'
       : 'This server needs a token. Open the link that it printed, or enter the token.';
-    signIn(null);
+    // Only a change is news: those who listen ask again.
+    if (sent) signIn(null);
     wantToken(why);
   } else if (response.status === 403 && !sent) {
     wantToken(message);

@@ -6,6 +6,7 @@
 // than the server's keep-alive is dead.
 
 import { ApiError, call, p, session, withQuery } from './api.js';
+import { turn, watchTurn } from './turn.js';
 
 const SILENCE = 40000;
 const SHORT_BREAK = 60000;
@@ -86,11 +87,16 @@ function start() {
   let settle = () => {};
   stream.begun = new Promise((resolve) => { settle = () => resolve(undefined); });
   follow(settle);
+  watchTurn(() => connection.abort());
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden && Date.now() - heardAt > SILENCE / 2) reconnect();
   });
   addEventListener('online', reconnect);
-  session.subscribe(() => { if (stream.state === 'refused') reconnect(); });
+  let { token } = session;
+  session.subscribe(() => {
+    if (token !== session.token && stream.state === 'refused') reconnect();
+    token = session.token;
+  });
   let tick = Date.now();
   setInterval(() => {
     const isLate = Date.now() - tick > LATE;
@@ -104,6 +110,7 @@ function start() {
 async function follow(settle) {
   let wait = 0;
   for (;;) {
+    await turn();
     connection = new AbortController();
     const { signal } = connection;
     const sent = session.token;

@@ -186,5 +186,10 @@ export const snapshot = (path, options = {}) => resource(path, { ...options, loa
 stream.onEvents((events) => { for (const one of [...resources.values()]) one.hear(events); });
 const retry = () => { for (const one of [...resources.values()]) if (one.error && one.listeners.size) one.reload(); };
 stream.subscribe(() => { if (stream.state === 'live') retry(); });
-session.subscribe(retry);
+let { token } = session;
+session.subscribe(() => {
+  if (token === session.token) return;
+  token = session.token;
+  retry();
+});
 stream.onStart((number, isForeign) => { for (const one of [...resources.values()]) one.restart(number, isForeign); });

@@ -35,8 +35,21 @@ export const familyOf = (root) => snapshot(p`/api/tasks/${root}/tree`, {
   concerns: (event) => event.masterTaskId === root && /^(task_created|agent_handoff_|status_changed|child_task_created|run_)/.test(event.eventType),
 });
 
-/** The messages that wait for the agent in control. @param {string} task */
-export const queueOf = (task) => snapshot(p`/api/tasks/${task}/queue`, { concerns: (event) => event.taskId === task && /^(message_|agent_handoff_)/.test(event.eventType) && event.eventType !== 'message_added' });
+/** The messages that wait for the agent in control, without those that an agent has got. @param {string} task */
+export const queueOf = (task) => resource(`queue ${task}`, {
+  load: async (signal) => {
+    const found = [];
+    let meta;
+    for (let after; ;) {
+      const page = await get(withQuery(p`/api/tasks/${task}/queue`, { after }), signal);
+      found.push(...page.data.messages.filter((/** @type {any} */ one) => one.deliveredAt === null));
+      meta ??= page.meta;
+      after = page.meta.next;
+      if (!after) return { data: found, meta };
+    }
+  },
+  concerns: (event) => event.taskId === task && /^(message_|agent_handoff_)/.test(event.eventType) && event.eventType !== 'message_added',
+});
 
 /** All hand-offs of a family, oldest first. @param {any} tree @returns {Hop[]} */
 export function hopsOf(tree) {

@@ -1,6 +1,6 @@
 // A menu at a button: `h(Menu, { label: 'Actions', items: [{ label, run, danger, hint, disabled }] })`. Arrow keys move, Escape closes.
 
-import { h } from '../lib/view.js';
+import { flush, h } from '../lib/view.js';
 import { complain } from './button.js';
 import { icon } from './icon.js';
 
@@ -28,11 +28,13 @@ export function Menu(self) {
   const close = () => popover().hidePopover();
   const toggled = (/** @type {any} */ event) => {
     isOpen = event.newState === 'open';
-    if (isOpen) {
-      position(popover(), button());
-      (items().find((one) => one.getAttribute('aria-checked') === 'true') ?? items()[0])?.focus();
-    } else if (self.el.contains(document.activeElement)) button().focus();
+    if (!isOpen && self.el.contains(document.activeElement)) button().focus();
     self.update();
+    // Its place depends on its height, so the items come first.
+    flush();
+    if (!isOpen) return;
+    position(popover(), button());
+    (items().find((one) => one.getAttribute('aria-checked') === 'true') ?? items()[0])?.focus();
   };
   const move = (/** @type {KeyboardEvent} */ event) => {
     const all = items();

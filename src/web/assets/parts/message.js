@@ -40,3 +40,25 @@ export function message(one, { isFollowUp = false }) {
     !isFollowUp && h('p', { class: 'message-head' }, one.agentName ? agentChip(one.agentName) : h('strong', null, 'You'), isPerson && one.agentName && h('span', { class: 'muted' }, 'asks'), time(one)),
     markdown(one.content || (one.type === 'error' ? 'The agent failed.' : '')));
 }
+
+/** The most messages that are shown as one. */
+const MOST = 100;
+
+/**
+ * Joins what an agent said in a row. Programs that print lines make a message of each; a table or a list in them is one.
+ * @param {Message[]} list @returns {(Message & { isFollowUp: boolean })[]}
+ */
+export function grouped(list) {
+  /** @type {(Message & { isFollowUp: boolean, lines: string[] })[]} */
+  const found = [];
+  for (const one of list) {
+    const last = found.at(-1);
+    const isSame = Boolean(last) && one.type === 'assistant_message' && last?.type === one.type && last.agentName === one.agentName && last.handoffId === one.handoffId;
+    if (last && isSame && last.lines.length < MOST) last.lines.push(one.content);
+    else found.push({ ...one, isFollowUp: isSame, lines: [one.content] });
+  }
+  return found.map(({ lines, ...one }) => ({ ...one, content: lines.reduce((text, line, at) => {
+    const isLines = at > 0 && !lines[at - 1].includes('\n') && !line.includes('\n');
+    return at === 0 ? line : `${text}${isLines ? '\n' : '\n\n'}${line}`;
+  }, '') }));
+}

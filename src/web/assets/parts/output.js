@@ -8,7 +8,7 @@ import { h } from '../lib/view.js';
 import { words } from './badges.js';
 import { LogView } from './log.js';
 import { VirtualList } from './list.js';
-import { message } from './message.js';
+import { grouped, message } from './message.js';
 import { Prompt } from './prompt.js';
 import { empty, failed, loaded } from './states.js';
 import { handoffsOf } from './task-data.js';
@@ -75,7 +75,7 @@ export function Output(self) {
   return (/** @type {{ id: string, handoff: string | null }} */ { handoff }) => loaded(hops, (list) => {
     if (!list.length) return empty({ icon: 'play', title: 'No agent has run', text: 'Hand the task to an agent to see its output here.' });
     const hop = list.find((/** @type {any} */ one) => one.id === handoff) ?? list.at(-1);
-    const own = (messages.data ?? []).filter((/** @type {any} */ one) => one.handoffId === hop.id);
+    const own = grouped((messages.data ?? []).filter((/** @type {any} */ one) => one.handoffId === hop.id));
     return h('div', { class: 'stack' },
       h('div', { class: 'row' },
         h('label', { class: 'tool-field' }, 'Hand-off', h('select', { value: hop.id, onchange: (/** @type {any} */ event) => navigate(`/tasks/${id}?tab=output&handoff=${event.target.value}`, { replace: true }) },
@@ -84,7 +84,7 @@ export function Output(self) {
           key: name, type: 'button', 'aria-pressed': String(view === name), onclick: () => { view = name; self.update(); } }, label))),
         h(Prompt, { handoff: hop.id })),
       view ? h(Log, { key: `${hop.id} ${view}`, handoff: hop.id, stream: view, isRunning: !hop.completedAt })
-        : own.length ? h(VirtualList, { key: `${hop.id} messages`, items: own, keyOf: (/** @type {any} */ one) => one.number, row: (/** @type {any} */ one) => message(one, {}), estimate: 80, label: 'Messages', class: 'output-messages', stick: true })
+        : own.length ? h(VirtualList, { key: `${hop.id} messages`, items: own, keyOf: (/** @type {any} */ one) => one.number, row: (/** @type {any} */ one) => message(one, { isFollowUp: one.isFollowUp }), estimate: 80, label: 'Messages', class: 'output-messages', stick: true })
           : empty({ title: 'Nothing said yet', text: 'What the agent says appears here while it works.' }));
   });
 }

@@ -28,7 +28,6 @@ function SignIn(self) {
         return;
       } catch (failure) {
         session.token = before;
-        session.wanted = null;
         error = failure instanceof ApiError && failure.status === 401 ? 'The server does not know this token.' : /** @type {Error} */ (failure).message;
       }
       isBusy = false;

@@ -39,7 +39,7 @@ export const createTask = () => openDialog(CreateTask);
 /** @param {import('../lib/view.js').Self} _self */
 function HandOff(_self) {
   return (/** @type {any} */ props) => h(Form, {
-    ...props, title: 'Hand off', action: 'Hand off', intro: shorten(props.task.description, 200), value: { agentName: props.agentName ?? '', prompt: props.prompt ?? '', resume: false },
+    ...props, title: 'Hand off', action: 'Hand off', intro: shorten(props.task.description, 200), value: { agentName: props.agentName ?? '', prompt: props.prompt ?? '', resume: props.resume ?? false },
     fields: [
       { name: 'agentName', label: 'Agent', kind: 'agent', required: true, optional: 'Choose an agent', autofocus: !props.agentName },
       { name: 'prompt', label: 'Prompt', kind: 'area', rows: 5, required: true, autofocus: Boolean(props.agentName), hint: 'What the agent should do now. It gets the task, its files and earlier results anyway.' },
@@ -53,7 +53,7 @@ function HandOff(_self) {
   });
 }
 
-/** Opens the form for a hand-off. @param {{ id: string, description: string }} task @param {{ agentName?: string, prompt?: string }} [preset] */
+/** Opens the form for a hand-off. @param {{ id: string, description: string }} task @param {{ agentName?: string, prompt?: string, resume?: boolean }} [preset] */
 export const handOff = (task, preset = {}) => openDialog(HandOff, { task, ...preset });
 
 /** Hands a task to an agent at once, with the standard prompt. @param {{ id: string }} task @param {string} agentName */

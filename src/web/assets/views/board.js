@@ -46,7 +46,7 @@ card.status.type === 'failed' && card.status.message && h('p', { class: 'card-re
 card.lastLine && h('p', { class: 'card-line clamp' }, card.lastLine),
 h('div', { class: 'card-foot' },
   card.currentAgent && agentChip(card.currentAgent, { working: true }),
-  priorityBadge(card.priority), card.agentRole && badge(card.agentRole, 'plain'), card.stage && badge(card.stage, 'live'),
+  priorityBadge(card.priority), card.stage ? badge(card.stage, 'live') : card.agentRole && badge(card.agentRole, 'plain'),
   card.queued > 0 && badge(`${card.queued} queued`, 'live'),
   card.chainLength > 0 && h('span', { class: 'card-fact', title: counted(card.chainLength, 'hand-off') }, icon('sessions', 'tiny'), h('span', { class: 'unseen' }, 'hand-offs '), card.chainLength),
   card.children > 0 && h('span', { class: 'card-fact', title: counted(card.children, 'child task') }, icon('board', 'tiny'), h('span', { class: 'unseen' }, 'child tasks '), card.children),

@@ -17,7 +17,7 @@ import { agents } from '../parts/form.js';
 import { icon } from '../parts/icon.js';
 import { VirtualList } from '../parts/list.js';
 import { Menu } from '../parts/menu.js';
-import { message } from '../parts/message.js';
+import { grouped, message } from '../parts/message.js';
 import { empty, loaded } from '../parts/states.js';
 import { taskOf } from '../parts/task-data.js';
 import { cancelAgent } from '../parts/tasks.js';
@@ -123,7 +123,7 @@ function Conversation(self) {
     const hops = hopsOf(tree);
     const open = hops.filter((hop) => !hop.completedAt);
     const list = /** @type {Message[]} */ (messages.data ?? []);
-    const queued = queue?.data?.messages ?? [];
+    const queued = queue?.data ?? [];
     const inControl = control.currentAgent ?? control.handoffs.at(-1)?.agentName ?? null;
     const takesOver = control.currentAgent && list.at(-1)?.type === 'handoff';
     const row = (/** @type {any} */ item) => {
@@ -137,10 +137,7 @@ function Conversation(self) {
       return h('div', { class: nested.has(item.one.taskId) && 'nested', key: item.key }, message(item.one, { isFollowUp: item.isFollowUp }));
     };
     const items = [
-      ...list.map((one, at) => {
-        const before = list[at - 1];
-        return { kind: 'message', key: one.number, one, isFollowUp: before?.type === one.type && before.agentName === one.agentName && before.taskId === one.taskId && one.type !== 'user_message' && one.timestamp - before.timestamp < 300000 };
-      }),
+      ...grouped(list).map((one) => ({ kind: 'message', key: one.number, one, isFollowUp: one.isFollowUp })),
       ...open.map((hop) => ({ kind: 'working', key: `working ${hop.id}`, hop, takesOver: takesOver && hop.taskId === control.id })),
       ...queued.map((/** @type {any} */ one) => ({ kind: 'queued', key: `queued ${one.id}`, one })),
     ];

@@ -47,7 +47,7 @@ function actionsOf(task) {
     h(Menu, { key: 'more', label: 'More actions', icon: 'more', iconOnly: true, items: [
       ...(last && !isWorking ? [
         { label: `Try again with ${last.agentName}`, run: () => retry(task) },
-        { label: `Continue ${last.agentName}’s session…`, run: () => handOff(task, { agentName: last.agentName }) },
+        { label: `Continue ${last.agentName}’s session…`, run: () => handOff(task, { agentName: last.agentName, resume: true }) },
       ] : []),
       { label: 'Call a tool…', run: () => callTool(task) },
       ...(task.agentRole ? [{ label: 'Route to the best agent', run: () => post(p`/api/tasks/${task.id}/route`) }] : []),
