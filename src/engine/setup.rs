@@ -19,8 +19,10 @@ pub struct AgentSetup {
     /// The program that runs the agent: its own, or the one of its provider. Empty if the agent has none.
     pub program: String,
     /// The place of the program; null if it is not found.
+    #[schema(required)]
     pub program_path: Option<String>,
     /// The reason why the spec cannot be read; null if it can, or if the agent needs none.
+    #[schema(required)]
     pub spec_problem: Option<String>,
 }
 
@@ -31,6 +33,7 @@ pub struct AgentSpec {
     #[serde(flatten)]
     pub setup: AgentSetup,
     /// The text of the spec; null without one.
+    #[schema(required)]
     pub spec: Option<String>,
 }
 

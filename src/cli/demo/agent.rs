@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::api::MailInput;
 use crate::cli::handoff::hand_off;
@@ -148,8 +148,8 @@ fn client() -> Result<Client, Failure> {
 async fn sell(ui: Ui) -> Result<String, Failure> {
     say(ui, "reads the question")?;
     let variables = Map::from_iter([
-        ("seats".to_owned(), json!(40)),
-        ("region".to_owned(), json!("EU")),
+        ("seats".to_owned(), Value::from(40)),
+        ("region".to_owned(), Value::from("EU")),
     ]);
     let task = variable("CHORUS_TASK_ID")?;
     client()?
@@ -167,16 +167,14 @@ fn price(ui: Ui) -> Result<String, Failure> {
     )
 }
 
+const MAIL: &str = r#"{ "to": ["operator"], "subject": "The price list is ready to read", "body": "See prices.md. Please say whether the discount is right.", "ackRequired": true }"#;
+
 /// Writes the page, and a mail about it to the operator.
 async fn document(ui: Ui) -> Result<String, Failure> {
     say(ui, "writes prices.md")?;
     write("prices.md", "# Prices\n\n40 seats: 1,200 EUR a month.\n")?;
-    let mail = json!({
-        "to": ["operator"], "subject": "The price list is ready to read", "body": "See prices.md. Please say whether the discount is right.",
-        "ackRequired": true,
-    });
     let mail: MailInput =
-        serde_json::from_value(mail).map_err(|error| Failure::new(error.to_string()))?;
+        serde_json::from_str(MAIL).map_err(|error| Failure::new(error.to_string()))?;
     client()?.mail().send(&mail).await?;
     Ok("Wrote prices.md, and asked the operator to read it.".to_owned())
 }
@@ -214,7 +212,7 @@ fn verify(ui: Ui) -> Result<String, Failure> {
 fn report(result: &str, summary: &str) -> String {
     format!(
         "{summary}.\n\n{}",
-        json!({ "result": result, "summary": summary })
+        Value::from_iter([("result", result), ("summary", summary)])
     )
 }
 

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::cli::ui::Failure;
-use crate::domain::{Caller, IncrementId, IncrementState, KindRule, RequestState, Task, Tool};
+use crate::domain::{
+    Caller, IncrementId, IncrementState, KindRule, RequestState, Task, Text, Tool,
+};
 use crate::engine::{Engine, HandoffInput, TaskInput};
 use crate::ledger::{increment, tool};
 
@@ -22,9 +24,13 @@ pub(super) async fn play(engine: &Engine) -> Result<(), Failure> {
     leave_work_for_a_person(engine).await
 }
 
-/// Writes a value of the API as JSON, as a caller would.
-fn value<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the scenes send legal values")
+/// Reads an input of the API, as a caller would write it.
+fn input<T: DeserializeOwned>(json: &str) -> T {
+    serde_json::from_str(json).expect("the scenes send legal inputs")
+}
+
+fn text(text: &str) -> Text {
+    Text::lossy(text.to_owned())
 }
 
 async fn start(
@@ -33,27 +39,40 @@ async fn start(
     agent: &str,
     prompt: &str,
 ) -> Result<Task, Failure> {
-    let input: TaskInput = value(json!({ "description": description }));
-    let task = engine.create_task(input, &Caller::Person, None).await?;
-    let input: HandoffInput = value(json!({ "agentName": agent, "prompt": prompt }));
+    let task = create_task(engine, description).await?;
+    let handoff = HandoffInput {
+        agent_name: text(agent),
+        prompt: text(prompt),
+        ..HandoffInput::default()
+    };
     let started = engine
-        .start_handoff(task.id, input, &Caller::Person, None, None)
+        .start_handoff(task.id, handoff, &Caller::Person, None, None)
         .await?;
     Ok(started.task)
 }
 
+async fn create_task(engine: &Engine, description: &str) -> Result<Task, Failure> {
+    let new = TaskInput {
+        description: text(description),
+        ..TaskInput::default()
+    };
+    Ok(engine.create_task(new, &Caller::Person, None).await?)
+}
+
 /// `sales` transfers a question to `pricing`, with context variables.
 async fn transfer(engine: &Engine) -> Result<(), Failure> {
-    let tool: Tool = value(json!({
-        "name": "transfer_to_pricing",
-        "description": "Transfer to pricing when somebody asks for a price.",
-        "targetAgent": "pricing",
-        "contextVariables": [
-            { "name": "seats", "type": "number", "required": true, "description": "Number of users" },
-            { "name": "region", "type": "string", "required": false, "description": "Where the users are" },
-        ],
-        "handoffInstructions": "Answer with one price.",
-    }));
+    let tool: Tool = input(
+        r#"{
+            "name": "transfer_to_pricing",
+            "description": "Transfer to pricing when somebody asks for a price.",
+            "targetAgent": "pricing",
+            "contextVariables": [
+                { "name": "seats", "type": "number", "required": true, "description": "Number of users" },
+                { "name": "region", "type": "string", "required": false, "description": "Where the users are" }
+            ],
+            "handoffInstructions": "Answer with one price."
+        }"#,
+    );
     engine
         .write(None, move |tx| tool::create(tx, &tool))
         .await?;
@@ -65,17 +84,18 @@ async fn transfer(engine: &Engine) -> Result<(), Failure> {
 
 /// A conversation of another program moves from `sales` to `pricing`.
 async fn move_session(engine: &Engine) -> Result<(), Failure> {
-    let body = json!({
+    let body = input(
+        r#"{
         "fromAgent": "sales",
         "toAgent": "pricing",
         "reason": "The customer asks for a discount",
         "userIntent": "Find out whether 40 seats get a discount",
         "conversationHistory": [
             { "role": "user", "content": "We are 40 people. Is there a discount?" },
-            { "role": "assistant", "content": "Let me ask our pricing specialist.", "agentId": "sales" },
-        ],
-    });
-    let body = value(body);
+            { "role": "assistant", "content": "Let me ask our pricing specialist.", "agentId": "sales" }
+        ]
+    }"#,
+    );
     let task = engine
         .move_session("demo-session", body, &Caller::Person, None, None)
         .await?;
@@ -86,12 +106,12 @@ async fn move_session(engine: &Engine) -> Result<(), Failure> {
 /// A request is approved, dispatched to `scribe`, and done. `scribe` writes a mail to the operator.
 async fn approve_request(engine: &Engine) -> Result<(), Failure> {
     let rule: KindRule =
-        value(json!({ "kind": "docs", "agent": "scribe", "mode": "agent", "rank": 1.0 }));
+        input(r#"{ "kind": "docs", "agent": "scribe", "mode": "agent", "rank": 1.0 }"#);
     engine.set_kind_rules(vec![rule], None).await?;
-    let input = value(json!({
-        "title": "Document the price list", "body": "One page for customers.", "kind": "docs", "priority": "P1", "effort": "S",
-    }));
-    let request = engine.create_request(input, &Caller::Person, None).await?;
+    let new = input(
+        r#"{ "title": "Document the price list", "body": "One page for customers.", "kind": "docs", "priority": "P1", "effort": "S" }"#,
+    );
+    let request = engine.create_request(new, &Caller::Person, None).await?;
     engine
         .approve_request(request.id.clone(), &Caller::Operator, None)
         .await?;
@@ -103,19 +123,18 @@ async fn approve_request(engine: &Engine) -> Result<(), Failure> {
 
 /// An increment whose first test fails is fixed, tested again and verified.
 async fn build_increment(engine: &Engine) -> Result<(), Failure> {
-    let input = value(json!({
-        "title": "Export the price list", "description": "Write prices.csv with one line per product.",
-        "testCommand": "test -s prices.csv",
-    }));
+    let new = input(
+        r#"{ "title": "Export the price list", "description": "Write prices.csv with one line per product.", "testCommand": "test -s prices.csv" }"#,
+    );
     let mut events = engine.feed().follow();
-    let created = engine
-        .create_increment(input, &Caller::Person, None)
-        .await?;
+    let created = engine.create_increment(new, &Caller::Person, None).await?;
     let id = created.increment.id;
     let end = async {
         while !has_ended(engine, &id).await? {
             // Missed events do not matter: the next round reads the increment again.
-            let _ = events.recv().await;
+            if let Err(RecvError::Closed) = events.recv().await {
+                break;
+            }
         }
         Ok(())
     };
@@ -130,16 +149,14 @@ async fn has_ended(engine: &Engine, id: &IncrementId) -> Result<bool, Failure> {
 
 /// Leaves a request to approve, an alert, and a run that fails.
 async fn leave_work_for_a_person(engine: &Engine) -> Result<(), Failure> {
-    let input = value(json!({
-        "title": "Translate the price list", "body": "Into French and Polish.", "kind": "docs", "priority": "P2", "effort": "M",
-    }));
-    engine.create_request(input, &Caller::Person, None).await?;
-    let alert = value(json!({ "message": "The certificate of the shop expires in 3 days" }));
+    let new = input(
+        r#"{ "title": "Translate the price list", "body": "Into French and Polish.", "kind": "docs", "priority": "P2", "effort": "M" }"#,
+    );
+    engine.create_request(new, &Caller::Person, None).await?;
+    let alert = input(r#"{ "message": "The certificate of the shop expires in 3 days" }"#);
     engine.raise_alert(alert, &Caller::Person, None).await?;
     let task = start(engine, "Publish the price list", "publisher", "Publish it.").await?;
     engine.task_when_idle(&task.id, PATIENCE).await?;
-    let later: TaskInput =
-        value(json!({ "description": "Compare our prices with those of last year" }));
-    engine.create_task(later, &Caller::Person, None).await?;
+    create_task(engine, "Compare our prices with those of last year").await?;
     Ok(())
 }

@@ -86,7 +86,7 @@ pub fn matching_places(
           AND ($7 IS NULL
                OR EXISTS (SELECT 1 FROM handoffs h
                            WHERE h.task_number = t.number AND h.agent_name = $7 COLLATE NOCASE)
-               OR EXISTS (SELECT 1 FROM tasks c JOIN handoffs h ON h.task_number = c.number
+               OR EXISTS (SELECT 1 FROM tasks c CROSS JOIN handoffs h ON h.task_number = c.number
                            WHERE c.parent_number = t.number AND c.is_delegated = 1 AND h.agent_name = $7 COLLATE NOCASE))
           AND ($8 IS NULL OR t.agent_role = $8)
           AND ($9 IS NULL OR t.session_id = $9)
@@ -134,8 +134,8 @@ columns! {
                                    FROM below b))",
         cost_usd: Option<f64> =
             "(SELECT sum(r.cost_usd) FROM below b
-                JOIN handoffs h ON h.task_number = b.number
-                JOIN runs r ON r.handoff_number = h.number AND r.state = 'ended' AND r.started_at IS NOT NULL)",
+                CROSS JOIN handoffs h ON h.task_number = b.number
+                CROSS JOIN runs r ON r.handoff_number = h.number AND r.state = 'ended' AND r.started_at IS NOT NULL)",
         agent_role: Option<Role> = "t.agent_role",
         priority: TaskPriority = "t.priority",
         blocked: bool = "t.is_blocked",
@@ -153,7 +153,7 @@ pub fn card(view: &View<'_>, number: i64) -> Result<Card> {
         "WITH RECURSIVE below (number) AS (
              SELECT $1
              UNION ALL
-             SELECT c.number FROM below JOIN tasks c ON c.parent_number = below.number
+             SELECT c.number FROM below CROSS JOIN tasks c ON c.parent_number = below.number
          )
          SELECT ",
         CardRow::COLUMNS,

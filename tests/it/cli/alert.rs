@@ -82,7 +82,7 @@ async fn an_alert_is_raised_listed_and_resolved() {
     assert_snapshot!(desk.run(["alert", "list", "--json"]).await, @r#"
     exit 0
     --- stdout
-    {"data":[{"id":"<id 1>","message":"From a pipe","taskId":null,"file":null,"line":null,"raisedAt":1767225605000,"raisedBy":"anonymous","resolvedAt":null,"resolvedBy":null}],"meta":{"timestamp":1767225610000}}
+    {"data":[{"id":"<id 1>","message":"From a pipe","taskId":null,"file":null,"line":null,"raisedAt":1767225605000,"raisedBy":"anonymous","resolvedAt":null,"resolvedBy":null}],"meta":{"timestamp":1767225610000,"event":4}}
     --- stderr
     "#);
     assert_snapshot!(desk.run(["alert", "resolve", &second, "--json"]).await, @r#"

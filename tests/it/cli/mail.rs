@@ -138,7 +138,7 @@ async fn mail_is_sent_shown_and_acknowledged() {
     assert_snapshot!(desk.run(["mail", "show", &id, "--json"]).await, @r#"
     exit 0
     --- stdout
-    {"data":{"id":"<id 1>","version":"1.0.0","type":"task_handoff","from":"operator","fromVerified":true,"to":["qa","planner"],"cc":["operator"],"threadId":"<id 1>","subject":"Ready","body":"make\ntest","taskId":"<id 2>","handoffId":null,"handoffType":"implementation_to_testing","context":{"files":["a.rs"]},"previousAttempts":0,"urgency":"urgent","ackRequired":true,"ackDueAt":1767229200000,"sentAt":1767225600000,"recipients":[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":1767229200001,"acknowledgedAt":1767229200001},{"recipient":"planner","cc":false,"deliveredAt":null,"readAt":null,"acknowledgedAt":null},{"recipient":"operator","cc":true,"deliveredAt":null,"readAt":1767225600000,"acknowledgedAt":null}]},"meta":{"timestamp":1767229200001}}
+    {"data":{"id":"<id 1>","version":"1.0.0","type":"task_handoff","from":"operator","fromVerified":true,"to":["qa","planner"],"cc":["operator"],"threadId":"<id 1>","subject":"Ready","body":"make\ntest","taskId":"<id 2>","handoffId":null,"handoffType":"implementation_to_testing","context":{"files":["a.rs"]},"previousAttempts":0,"urgency":"urgent","ackRequired":true,"ackDueAt":1767229200000,"sentAt":1767225600000,"recipients":[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":1767229200001,"acknowledgedAt":1767229200001},{"recipient":"planner","cc":false,"deliveredAt":null,"readAt":null,"acknowledgedAt":null},{"recipient":"operator","cc":true,"deliveredAt":null,"readAt":1767225600000,"acknowledgedAt":null}]},"meta":{"timestamp":1767229200001,"event":4}}
     --- stderr
     "#);
 }

@@ -129,7 +129,7 @@ async fn hand_offs_of_a_session_are_counted() {
     assert_snapshot!(desk.run(["session", "count", "s", "--json"]).await, @r#"
     exit 0
     --- stdout
-    {"data":{"count":3},"meta":{"timestamp":1767225600000}}
+    {"data":{"count":3},"meta":{"timestamp":1767225600000,"event":10}}
     --- stderr
     "#);
     assert_snapshot!(desk.run(["session", "count", "nope"]).await, @"

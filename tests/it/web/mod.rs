@@ -7,6 +7,7 @@ mod measure;
 mod requests;
 mod serving;
 mod stream;
+mod texts;
 mod tools;
 mod view;
 mod views;

@@ -27,7 +27,7 @@ async fn state(server: &Server, id: &str) -> serde_json::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_are_approved_left_withdrawn_closed_and_returned() {
+async fn requests_are_approved_left_to_the_next_closed_and_returned() {
     let Some(browser) = Browser::start().await else {
         return;
     };
@@ -41,8 +41,6 @@ async fn requests_are_approved_left_withdrawn_closed_and_returned() {
 
     browser.press("Sweep the floor").await;
     browser.until("text('.need-details strong') === 'it'").await;
-    browser.click(&in_row("Sweep", "Approve")).await;
-    browser.click(&in_row("Sweep", "Withdraw")).await;
     browser.click(&in_row("Sweep", "Approve")).await;
     browser.until(&in_row("Sweep", "Withdraw")).await;
     assert_eq!(state(&server, &first).await, "delegated");
@@ -72,6 +70,25 @@ async fn requests_are_approved_left_withdrawn_closed_and_returned() {
         .await;
     browser.until_says("We keep ours").await;
     assert_eq!(browser.complaints().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_is_withdrawn() {
+    let Some(browser) = Browser::start().await else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve_with(0, &["--port", "0", "--no-dispatch"]);
+    let id = file(&server, "Sweep the floor", "chores").await;
+    browser
+        .open_as_operator(&server, &format!("/requests/{id}"))
+        .await;
+    browser.press("Approve").await;
+    browser.press("Withdraw").await;
+    browser
+        .until("all('.life li').length === 3 && button('Approve')")
+        .await;
+    assert_eq!(state(&server, &id).await, "needs");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,8 +149,14 @@ async fn a_long_list_of_requests_is_loaded_page_by_page() {
         .run("scrollTo(0, document.body.scrollHeight); return null")
         .await;
     browser.until("all('.need').length === 120").await;
-    // A change keeps what a person has scrolled to.
+    // A change keeps what a person has scrolled to; what it pushes out is one page further.
     file(&server, "The newest", "chores").await;
+    browser
+        .until("says('The newest') && all('.need').length === 120")
+        .await;
+    browser
+        .run("scrollTo(0, document.body.scrollHeight); return null")
+        .await;
     browser
         .until("all('.need').length === 121 && says('Request 0')")
         .await;

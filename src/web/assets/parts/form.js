@@ -3,7 +3,7 @@
 
 import { ApiError, p } from '../lib/api.js';
 import { snapshot } from '../lib/store.js';
-import { h } from '../lib/view.js';
+import { flush, h } from '../lib/view.js';
 import { Button } from './button.js';
 import { dialogHead } from './dialog.js';
 
@@ -83,10 +83,12 @@ export function Form(self) {
     } catch (failure) {
       if (!(failure instanceof ApiError)) console.error(failure);
       error = failure;
-      queueMicrotask(() => /** @type {HTMLElement | null} */ (self.el.querySelector('[aria-invalid=true]'))?.focus());
     }
     isBusy = false;
     self.update();
+    if (!error) return;
+    flush();
+    /** @type {HTMLElement | null} */ (self.el.querySelector('[aria-invalid=true]'))?.focus();
   };
   return (/** @type {any} */ { fields, title, titleId, close, action, intro, extra, danger }) => {
     const names = fields.map((/** @type {Field} */ one) => one.name);

@@ -180,7 +180,7 @@ async fn requests_are_listed_with_state_priority_kind_and_title() {
     assert_snapshot!(office.run(["request", "list", "--json", "--state", "claimed"]).await, @r#"
     exit 0
     --- stdout
-    {"data":[{"id":"<id 1>","title":"One","body":"","kind":"fix","state":"claimed","priority":"P2","effort":null,"source":{"sourceType":"person","taskId":null,"file":null,"line":null,"userId":"anonymous"},"taskId":null,"response":null,"attempts":1,"lease":{"agent":"tester","fencing":1,"expiresAt":<time>},"transitions":[{"from":null,"to":"needs","by":"anonymous","at":<time>,"reason":null},{"from":"needs","to":"delegated","by":"operator","at":<time>,"reason":null},{"from":"delegated","to":"claimed","by":"tester","at":<time>,"reason":null}],"recovery":[],"createdAt":<time>,"updatedAt":<time>,"approvedAt":<time>,"stuck":false,"withdrawnAt":null,"handoffId":null,"jobId":null,"agentWorkspace":null}],"meta":{"timestamp":<time>}}
+    {"data":[{"id":"<id 1>","title":"One","body":"","kind":"fix","state":"claimed","priority":"P2","effort":null,"source":{"sourceType":"person","taskId":null,"file":null,"line":null,"userId":"anonymous"},"taskId":null,"response":null,"attempts":1,"lease":{"agent":"tester","fencing":1,"expiresAt":<time>},"transitions":[{"from":null,"to":"needs","by":"anonymous","at":<time>,"reason":null},{"from":"needs","to":"delegated","by":"operator","at":<time>,"reason":null},{"from":"delegated","to":"claimed","by":"tester","at":<time>,"reason":null}],"recovery":[],"createdAt":<time>,"updatedAt":<time>,"approvedAt":<time>,"stuck":false,"withdrawnAt":null,"handoffId":null,"jobId":null,"agentWorkspace":null}],"meta":{"timestamp":<time>,"event":5}}
     --- stderr
     "#);
     assert_snapshot!(office.run(["request", "list", "--state", "open"]).await, @"
