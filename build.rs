@@ -1,7 +1,5 @@
-//! Rebuilds when a file is added to an embedded folder, which cargo would not notice by itself.
+//! Builds the program again when a file of the web app is new.
 
 fn main() {
-    for folder in ["migrations", "agents", "seeds"] {
-        println!("cargo::rerun-if-changed={folder}");
-    }
+    println!("cargo::rerun-if-changed=src/web/assets");
 }

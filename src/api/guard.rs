@@ -27,10 +27,12 @@ use crate::peer::{Origin, Peer, Peers};
 use crate::secret::Token;
 use crate::web;
 
-/// Paths that need no token beyond this machine: the liveness check, the page and the way to it. A browser that follows a link cannot send a
-/// token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the token
-/// that the operator enters.
-const OPEN: [&str; 3] = ["/healthz", web::ROOT, web::PATH];
+/// Whether a path needs no token beyond this machine: the liveness check, the page and its files. A browser that follows a link cannot
+/// send a token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the
+/// token that the operator enters.
+fn is_open(path: &str) -> bool {
+    path == "/healthz" || web::is_open(path)
+}
 
 type Refuse = fn(String) -> Error;
 
@@ -166,7 +168,7 @@ pub(super) async fn guard(
     next: Next,
 ) -> Result<Response, Error> {
     app.guard.check(request.uri(), request.headers())?;
-    let is_open = OPEN.contains(&request.uri().path());
+    let is_open = is_open(request.uri().path());
     let caller = match token(request.headers()) {
         Some(word) if app.guard.is_operator(word) => Caller::Operator,
         Some(word) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::error::HiddenCause;
 use super::{Answer, App, ErrorAnswer, ErrorBody};
 use crate::Error;
-use crate::telemetry;
+use crate::{telemetry, web};
 
 /// The longest time that a readiness check may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -51,12 +51,18 @@ const HEALTHY: Health = Health {
 };
 
 /// Check that the server is alive
+///
+/// The header `X-Chorus-Assets` names the version of the web app.
 #[utoipa::path(
     get, path = "/healthz", operation_id = "check_health", tag = "service",
     responses((status = 200, description = "The server is alive", body = Answer<Health>))
 )]
 pub(super) async fn check_health(State(app): State<App>) -> Response {
-    app.ok(HEALTHY)
+    let mut response = app.ok(HEALTHY);
+    if let Ok(version) = HeaderValue::try_from(&app.assets) {
+        response.headers_mut().insert(web::ASSETS_HEADER, version);
+    }
+    response
 }
 
 /// Check that the server can write to its database

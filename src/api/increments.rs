@@ -19,6 +19,9 @@ pub(super) struct ListParameters {
     /// Only increments in this state.
     #[param(inline)]
     state: Option<IncrementState>,
+    /// Newest first.
+    #[serde(default)]
+    newest: bool,
     /// Maximum number of increments in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -26,7 +29,7 @@ pub(super) struct ListParameters {
     after: Option<IncrementId>,
 }
 
-/// List increments, oldest first
+/// List increments, oldest first unless `newest` is true
 #[utoipa::path(
     get, path = "/api/increments", operation_id = "list_increments", tag = "increments", params(ListParameters),
     responses(
@@ -39,8 +42,13 @@ pub(super) async fn list_increments(
     Query(parameters): Query<ListParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
-    let ListParameters { state, after, .. } = parameters;
-    app.read_page(move |view| increment::list(view, state, after.as_ref(), limit))
+    let ListParameters {
+        state,
+        newest,
+        after,
+        ..
+    } = parameters;
+    app.read_page(move |view| increment::list(view, state, newest, after.as_ref(), limit))
         .await
 }
 

@@ -17,6 +17,10 @@ use crate::ledger::mail::{self, MailMark, MarkMail};
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent filter"
+)]
 pub(super) struct MailParameters {
     /// Only mail to this recipient: an agent, or `operator`.
     to: Option<Correspondent>,
@@ -38,6 +42,9 @@ pub(super) struct MailParameters {
     /// Only mail that contains all these words in its subject, body or context.
     #[param(value_type = Option<String>, min_length = 1)]
     q: Option<Text>,
+    /// Newest first.
+    #[serde(default)]
+    newest: bool,
     /// Maximum number of mails in the page. Large mails make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -45,7 +52,7 @@ pub(super) struct MailParameters {
     after: Option<MailId>,
 }
 
-/// List mail, oldest first
+/// List mail, oldest first unless `newest` is true
 ///
 /// Listing does not mark mail as read.
 #[utoipa::path(
@@ -69,6 +76,7 @@ pub(super) async fn list_mail(
         thread: asked.thread,
         task: asked.task,
         words,
+        newest: asked.newest,
         after: asked.after,
         limit: app.page_size(asked.limit)?,
     };

@@ -38,6 +38,7 @@ mod routing;
 mod schema_rules;
 mod serve;
 mod sessions;
+mod setup;
 mod stall;
 mod surrogates;
 mod task_lists;
@@ -48,8 +49,8 @@ mod usage;
 
 // Bodies and parameters that the engine and the runner define: a client of the API finds all of them here.
 pub use crate::engine::{
-    AlertInput, ChatInput, ConversationInput, HandoffInput, IncrementInput, MailInput, MarkInput,
-    RequestInput, TaskInput,
+    AgentSetup, AgentSpec, AlertInput, ChatInput, ConversationInput, HandoffInput, IncrementInput,
+    MailInput, MarkInput, RequestInput, TaskInput,
 };
 pub use crate::runner::LogStream;
 pub use answer::{Answer, Meta};

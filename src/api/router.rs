@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 use super::{
     agents, alerts, analytics, attachments, attention, board, chat, deprecation, description,
     dispatch, docs, events, guard, handoffs, health, ids, increments, intake, logs, mail, messages,
-    observe, outgo, queue, requests, routing, schema_rules, sessions, task_lists, tasks, tools,
-    usage,
+    observe, outgo, queue, requests, routing, schema_rules, sessions, setup, task_lists, tasks,
+    tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -29,6 +29,8 @@ pub struct App {
     pub(super) engine: Engine,
     pub(super) guard: Arc<guard::Guard>,
     pub(super) openapi: Bytes,
+    /// The version of the web app.
+    pub(super) assets: String,
     pub(super) files: Arc<Semaphore>,
     pub(super) intake: intake::Budget,
     /// The turns of reads that scan many rows, fewer than there are readers.
@@ -169,6 +171,8 @@ fn routes() -> OpenApiRouter<App> {
         ))
         .routes(routes!(agents::announce_capabilities))
         .routes(routes!(usage::get_agent_usage))
+        .routes(routes!(setup::list_agent_setups))
+        .routes(routes!(setup::get_agent_setup))
         .routes(routes!(alerts::list_alerts, alerts::raise_alert))
         .routes(routes!(alerts::get_alert))
         .routes(routes!(alerts::resolve_alert))
@@ -195,7 +199,7 @@ pub fn openapi() -> String {
 }
 
 /// Builds the router of the API and of the page, which share one guard.
-pub fn router(engine: Engine, guard: guard::Guard) -> Router {
+pub fn router(engine: Engine, guard: guard::Guard, assets: &web::Assets) -> Router {
     let (routes, mut document) = routes().split_for_parts();
     description::complete(&mut document);
     let openapi = Bytes::from(schema_rules::with_rules(&document).to_string());
@@ -210,8 +214,9 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
         answers,
         guard: Arc::new(guard),
         openapi,
+        assets: assets.version().to_owned(),
     };
-    let page = web::routes()
+    let page = web::routes(assets)
         .fallback(no_such_path)
         .layer(middleware::from_fn(guard::refuse_passed_on));
     routes

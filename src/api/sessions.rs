@@ -20,6 +20,9 @@ use crate::ledger::{self, View, rights, session};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SessionParameters {
+    /// Newest first.
+    #[serde(default)]
+    newest: bool,
     /// Cursor: `meta.next` of the previous page.
     after: Option<SessionId>,
     /// Maximum number of sessions in the page.
@@ -27,7 +30,7 @@ pub(super) struct SessionParameters {
     limit: Option<u32>,
 }
 
-/// List sessions, oldest first
+/// List sessions, oldest first unless `newest` is true
 #[utoipa::path(
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "sessions", params(SessionParameters),
     responses(
@@ -43,7 +46,8 @@ pub(super) async fn list_sessions(
     let limit = app.page_size(parameters.limit)?;
     let list = move |view: &View<'_>| {
         let of_task = rights::task_of_readable_sessions(&caller)?;
-        session::list(view, of_task, parameters.after.as_ref(), limit)
+        let (newest, after) = (parameters.newest, parameters.after.as_ref());
+        session::list(view, of_task, newest, after, limit)
     };
     app.read_page(list).await
 }

@@ -16,7 +16,7 @@ pub(super) fn run(ui: Ui, command: OperatorCommand) -> Result<(), Failure> {
 /// Returns the address of the page with the operator's token, which a browser does not send.
 pub(super) fn link(url: &str, token: &Token) -> String {
     let url = url.trim_end_matches('/');
-    format!("{url}{}#token={}", web::PATH, token.reveal())
+    format!("{url}{}#token={}", web::PAGE, token.reveal())
 }
 
 fn print_link(ui: Ui, arguments: &OperatorLinkArguments) -> Result<(), Failure> {

@@ -193,7 +193,7 @@ impl Serving {
         let link = if std::io::stdout().is_terminal() {
             operator::link(&url, &operator)
         } else {
-            format!("{url}{}", web::PATH)
+            format!("{url}{}", web::PAGE)
         };
         let stray = StrayAgents::find(&data_dir, &engine.read(agent::list).await?);
         let peers = Peers::new(data_dir.runs());
@@ -209,8 +209,11 @@ impl Serving {
         if let Err(error) = lock.announce(&url) {
             tracing::warn!(%error, "cannot write the address of the server; `chorus operator link` needs --url");
         }
+        let assets = arguments
+            .web_dir
+            .map_or(web::Assets::Embedded, web::Assets::Folder);
         let local = local_socket::listen(&data_dir.socket());
-        let router = api::router(engine.clone(), guard);
+        let router = api::router(engine.clone(), guard, &assets);
         // A reader of the banner may stop the server at once.
         tokio::spawn(stop_on_signal(engine.clone())?);
         ui.line(format_args!(
@@ -224,7 +227,7 @@ impl Serving {
                 token_file.display()
             ))?;
         }
-        ui.line(format_args!("Approve requests at {link}"))?;
+        ui.line(format_args!("Open the page at {link}"))?;
         if let Some(stray) = stray {
             if std::io::stdout().is_terminal() {
                 ui.line(format_args!(

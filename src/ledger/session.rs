@@ -18,18 +18,19 @@ pub fn exists(view: &View<'_>, id: &SessionId) -> Result<bool> {
 pub fn list(
     view: &View<'_>,
     of_task: Option<&TaskId>,
+    newest: bool,
     after: Option<&SessionId>,
     limit: u32,
 ) -> Result<Page<Session>> {
     let after = match after {
-        None => 0,
-        Some(id) => {
-            sessions::find_number(view, id)?.ok_or_else(|| Refusal::SessionNotFound(id.clone()))?
-        }
+        None => None,
+        Some(id) => Some(
+            sessions::find_number(view, id)?.ok_or_else(|| Refusal::SessionNotFound(id.clone()))?,
+        ),
     };
     match of_task {
-        Some(task_id) => sessions::page_of_task(view, task_id, after, limit),
-        None => sessions::page(view, after, limit),
+        Some(task_id) => sessions::page_of_task(view, task_id, newest, after, limit),
+        None => sessions::page(view, newest, after, limit),
     }
 }
 

@@ -34,6 +34,8 @@ pub enum LogStream {
     Stdout,
     /// Standard error.
     Stderr,
+    /// The prompt as the agent got it on standard input.
+    Prompt,
 }
 
 impl LogStream {
@@ -41,6 +43,7 @@ impl LogStream {
         match self {
             Self::Stdout => files.stdout(),
             Self::Stderr => files.stderr(),
+            Self::Prompt => files.prompt(),
         }
     }
 }

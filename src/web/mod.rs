@@ -1,5 +1,7 @@
-//! The web page on which the operator decides on requests. It gets all its data from the public API.
+//! The web app: a page with its scripts and styles. It gets all its data from the public API.
 
+mod assets;
 mod serve;
 
-pub use serve::{PATH, ROOT, policy, respond, routes};
+pub use assets::Assets;
+pub use serve::{ASSETS_HEADER, PAGE, is_open, policy, respond, routes};

@@ -17,6 +17,7 @@ use chorus::peer::{Origin, Peer, Peers};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl};
+use chorus::web::Assets;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -140,7 +141,7 @@ impl TestApp {
             peers: Some(Arc::new(Peers::new(data_dir.runs()))),
             ..Guard::default()
         };
-        let router = router(engine.clone(), guard);
+        let router = router(engine.clone(), guard, &Assets::Embedded);
         Self {
             engine,
             db,

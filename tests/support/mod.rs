@@ -1,6 +1,7 @@
 //! Fixtures: the API without a network, the program as a process, and scripted agents.
 
 mod app;
+mod browser;
 pub mod call;
 #[cfg(feature = "otlp")]
 pub mod collector;
@@ -21,6 +22,7 @@ mod shortage;
 mod snapshot;
 
 pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
+pub use browser::{Browser, DOWN, ENTER, ESCAPE, Look};
 pub use counting::{Reads, Simultaneous, count_reads, count_simultaneous_reads};
 pub use events::Events;
 pub use failing_disk::FailingDisk;

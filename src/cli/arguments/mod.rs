@@ -113,7 +113,7 @@ pub(super) enum Command {
     Tag(TagCommand),
     /// Run the server, by default on port 8080
     Serve(ServeArguments),
-    /// Print the link to approve requests in a browser
+    /// Print the link to the web app
     #[command(subcommand)]
     Operator(OperatorCommand),
     /// Run scripted agents through every kind of work; needs no API key

@@ -6,7 +6,7 @@ use super::{COMMON, DataArguments};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum OperatorCommand {
-    /// Print the link to approve requests in a browser
+    /// Print the link to the web app, with the token of the operator
     ///
     /// The link gives its holder every right of the operator: to approve requests and to set up Chorus.
     Link(OperatorLinkArguments),

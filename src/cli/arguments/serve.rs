@@ -55,6 +55,11 @@ pub(in crate::cli) struct ServeArguments {
     pub allow_origin: Vec<String>,
     #[command(flatten)]
     pub data: DataArguments,
+    /// Directory with the files of the web app, for its development
+    ///
+    /// Without it, the files are those of the program.
+    #[arg(long, help_heading = NETWORK, env = "CHORUS_WEB_DIR", value_name = "DIR")]
+    pub web_dir: Option<PathBuf>,
     /// Directory that must contain the workspaces of all tasks
     #[arg(long, help_heading = DATA, env = "CHORUS_WORKSPACE_ROOT", value_name = "DIR")]
     pub workspace_root: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error>
     }
     let blocked = Some(IncrementState::Blocked);
     let increments = engine
-        .read(move |view| increment::list(view, blocked, None, SHOWN))
+        .read(move |view| increment::list(view, blocked, false, None, SHOWN))
         .await?;
     findings.extend(increments.items.iter().map(note_increment));
     if increments.next.is_some() {

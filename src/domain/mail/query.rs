@@ -42,6 +42,7 @@ pub struct MailQuery {
     pub thread: Option<ThreadId>,
     pub task: Option<TaskId>,
     pub words: Option<SearchWords>,
+    pub newest: bool,
     pub after: Option<MailId>,
     pub limit: u32,
 }

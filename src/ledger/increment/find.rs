@@ -31,14 +31,15 @@ pub fn find_workspace(view: &View<'_>, id: &IncrementId) -> Result<Option<Text>>
 pub fn list(
     view: &View<'_>,
     state: Option<IncrementState>,
+    newest: bool,
     after: Option<&IncrementId>,
     limit: u32,
 ) -> Result<Page<Increment>> {
     let after = match after {
-        None => 0,
-        Some(id) => find(view, id)?.number,
+        None => None,
+        Some(id) => Some(find(view, id)?.number),
     };
-    increments::page(view, state, after, limit)
+    increments::page(view, state, newest, after, limit)
 }
 
 /// Finds an increment named by a caller, or refuses.

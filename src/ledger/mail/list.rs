@@ -19,10 +19,10 @@ pub(super) fn load(view: &View<'_>, id: &MailId) -> Result<StoredMail> {
 
 pub fn list(view: &View<'_>, query: &MailQuery) -> Result<Page<Mail>> {
     let after_number = match &query.after {
-        None => 0,
-        Some(id) => {
-            table::find_number(view, id)?.ok_or_else(|| Refusal::MailNotFound(id.to_string()))?
-        }
+        None => None,
+        Some(id) => Some(
+            table::find_number(view, id)?.ok_or_else(|| Refusal::MailNotFound(id.to_string()))?,
+        ),
     };
     table::page(view, query, after_number)
 }

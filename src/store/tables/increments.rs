@@ -101,18 +101,34 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredIncre
 pub fn page(
     view: &View<'_>,
     state: Option<IncrementState>,
-    after: i64,
+    newest: bool,
+    after: Option<i64>,
     limit: u32,
 ) -> Result<Page<Increment>> {
-    const PAGE: Statement<3> = sql!(
+    const OLDEST: Statement<3> = sql!(
         SELECT,
         " WHERE i.number > $1 AND ($2 IS NULL OR i.state = $2) ORDER BY i.number LIMIT $3"
+    );
+    const NEWEST: Statement<3> = sql!(
+        SELECT,
+        " WHERE i.number < $1 AND ($2 IS NULL OR i.state = $2) ORDER BY i.number DESC LIMIT $3"
     );
     const INCREMENTS: Item<Increment> = Item {
         from_row: |row| Ok(from_row(row)?.increment),
         name: |increment| increment.id.to_string(),
     };
-    view.page(PAGE, params![after, state, limit + 1], limit, &INCREMENTS)
+    let (statement, start) = if newest {
+        (NEWEST, i64::MAX)
+    } else {
+        (OLDEST, 0)
+    };
+    let after = after.unwrap_or(start);
+    view.page(
+        statement,
+        params![after, state, limit + 1],
+        limit,
+        &INCREMENTS,
+    )
 }
 
 pub fn dependencies(view: &View<'_>, number: i64) -> Result<Vec<IncrementId>> {

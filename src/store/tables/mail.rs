@@ -143,8 +143,7 @@ const MAIL: Item<Mail> = Item {
 };
 
 /// The conditions of a query. All conditions on recipients apply to the same recipient row.
-const MATCHES: &str = " WHERE m.number > $1
-     AND EXISTS (SELECT 1 FROM mail_recipients r
+const MATCHES: &str = " AND EXISTS (SELECT 1 FROM mail_recipients r
                   WHERE r.mail_number = m.number
                     AND ($2 IS NULL OR r.recipient = $2)
                     AND ($3 = 0 OR r.read_at IS NULL)
@@ -154,49 +153,67 @@ const MATCHES: &str = " WHERE m.number > $1
      AND ($7 IS NULL OR m.thread_id = $7)
      AND ($8 IS NULL OR m.task_number = (SELECT number FROM tasks WHERE id = $8))";
 
-/// Lists a page of mail, oldest first. Each statement starts from the narrowest condition, so that its index is used.
-pub fn page(view: &View<'_>, query: &MailQuery, after_number: i64) -> Result<Page<Mail>> {
-    const ALL: Statement<9> = sql!(SELECT, "mail m", MATCHES, " ORDER BY m.number LIMIT $9");
-    const WITH_WORDS: Statement<10> = sql!(
-        SELECT,
-        "mail_search s CROSS JOIN mail m ON m.number = s.rowid",
-        MATCHES,
-        " AND mail_search MATCH $9 AND s.rowid > $1 ORDER BY s.rowid LIMIT $10"
-    );
-    const OVERDUE: Statement<9> = sql!(
-        SELECT,
-        "mail m",
-        MATCHES,
-        " AND m.number IN (SELECT o.mail_number FROM mail_recipients o
-                            WHERE o.ack_due_at IS NOT NULL AND o.acknowledged_at IS NULL AND o.ack_due_at < $5)
-          ORDER BY m.number LIMIT $9"
-    );
-    const THREAD: Statement<9> = sql!(
-        SELECT,
-        "mail m INDEXED BY mail_by_thread",
-        MATCHES,
-        " AND m.thread_id = $7 ORDER BY m.number LIMIT $9"
-    );
-    const TASK: Statement<9> = sql!(
-        SELECT,
-        "mail m INDEXED BY mail_by_task",
-        MATCHES,
-        " AND m.task_number = (SELECT number FROM tasks WHERE id = $8) ORDER BY m.number LIMIT $9"
-    );
-    const PENDING: Statement<9> = sql!(
-        SELECT,
-        "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number",
-        MATCHES,
-        " AND b.recipient = $2 AND b.mail_number > $1
-          AND (b.read_at IS NULL OR (b.ack_due_at IS NOT NULL AND b.acknowledged_at IS NULL))
-          ORDER BY b.mail_number LIMIT $9"
-    );
-    const INBOX: Statement<9> = sql!(
-        SELECT,
-        "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number",
-        MATCHES,
-        " AND b.recipient = $2 AND b.mail_number > $1 ORDER BY b.mail_number LIMIT $9"
-    );
+/// The statements of a page in one order. Each starts from the narrowest condition, so that its index is used.
+struct Pages {
+    all: Statement<9>,
+    with_words: Statement<10>,
+    overdue: Statement<9>,
+    thread: Statement<9>,
+    task: Statement<9>,
+    pending: Statement<9>,
+    inbox: Statement<9>,
+}
+
+macro_rules! pages {
+    ($beyond:literal, $order:literal) => {
+        Pages {
+            all: sql!(
+                SELECT, "mail m WHERE m.number ", $beyond, " $1", MATCHES,
+                " ORDER BY m.number", $order, " LIMIT $9"
+            ),
+            with_words: sql!(
+                SELECT, "mail_search s CROSS JOIN mail m ON m.number = s.rowid WHERE s.rowid ", $beyond, " $1", MATCHES,
+                " AND mail_search MATCH $9 ORDER BY s.rowid", $order, " LIMIT $10"
+            ),
+            overdue: sql!(
+                SELECT, "mail m WHERE m.number ", $beyond, " $1", MATCHES,
+                " AND m.number IN (SELECT o.mail_number FROM mail_recipients o
+                                    WHERE o.ack_due_at IS NOT NULL AND o.acknowledged_at IS NULL AND o.ack_due_at < $5)
+                  ORDER BY m.number", $order, " LIMIT $9"
+            ),
+            thread: sql!(
+                SELECT, "mail m INDEXED BY mail_by_thread WHERE m.number ", $beyond, " $1", MATCHES,
+                " AND m.thread_id = $7 ORDER BY m.number", $order, " LIMIT $9"
+            ),
+            task: sql!(
+                SELECT, "mail m INDEXED BY mail_by_task WHERE m.number ", $beyond, " $1", MATCHES,
+                " AND m.task_number = (SELECT number FROM tasks WHERE id = $8) ORDER BY m.number", $order, " LIMIT $9"
+            ),
+            pending: sql!(
+                SELECT, "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number WHERE b.mail_number ", $beyond, " $1", MATCHES,
+                " AND b.recipient = $2
+                  AND (b.read_at IS NULL OR (b.ack_due_at IS NOT NULL AND b.acknowledged_at IS NULL))
+                  ORDER BY b.mail_number", $order, " LIMIT $9"
+            ),
+            inbox: sql!(
+                SELECT, "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number WHERE b.mail_number ", $beyond, " $1", MATCHES,
+                " AND b.recipient = $2 ORDER BY b.mail_number", $order, " LIMIT $9"
+            ),
+        }
+    };
+}
+
+const OLDEST_FIRST: Pages = pages!(">", "");
+const NEWEST_FIRST: Pages = pages!("<", " DESC");
+
+/// Lists a page of mail.
+pub fn page(view: &View<'_>, query: &MailQuery, after_number: Option<i64>) -> Result<Page<Mail>> {
+    let (pages, start) = if query.newest {
+        (NEWEST_FIRST, i64::MAX)
+    } else {
+        (OLDEST_FIRST, 0)
+    };
+    let after_number = after_number.unwrap_or(start);
     let (to, from) = (&query.to, &query.from);
     let (unread, pending, overdue_at) = (query.unread, query.pending, query.overdue_at);
     let (thread, task) = (&query.thread, &query.task);
@@ -212,19 +229,19 @@ pub fn page(view: &View<'_>, query: &MailQuery, after_number: i64) -> Result<Pag
         };
     }
     if let Some(words) = &query.words {
-        page_of!(WITH_WORDS, match_expression(words))
+        page_of!(pages.with_words, match_expression(words))
     } else if overdue_at.is_some() {
-        page_of!(OVERDUE)
+        page_of!(pages.overdue)
     } else if thread.is_some() {
-        page_of!(THREAD)
+        page_of!(pages.thread)
     } else if task.is_some() {
-        page_of!(TASK)
+        page_of!(pages.task)
     } else if to.is_some() && (unread || pending) {
-        page_of!(PENDING)
+        page_of!(pages.pending)
     } else if to.is_some() {
-        page_of!(INBOX)
+        page_of!(pages.inbox)
     } else {
-        page_of!(ALL)
+        page_of!(pages.all)
     }
 }
 

@@ -94,29 +94,60 @@ pub fn find_number_of_task(view: &View<'_>, task_number: i64) -> Result<Option<i
     )
 }
 
-pub fn page(view: &View<'_>, after: i64, limit: u32) -> Result<Page<Session>> {
-    const PAGE: Statement<2> = sql!(SELECT, " WHERE s.number > $1 ORDER BY s.number LIMIT $2");
-    view.page(PAGE, params![after, limit + 1], limit, &SESSIONS)
+pub fn page(
+    view: &View<'_>,
+    newest: bool,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Page<Session>> {
+    const OLDEST: Statement<2> = sql!(SELECT, " WHERE s.number > $1 ORDER BY s.number LIMIT $2");
+    const NEWEST: Statement<2> = sql!(
+        SELECT,
+        " WHERE s.number < $1 ORDER BY s.number DESC LIMIT $2"
+    );
+    let (statement, start) = if newest {
+        (NEWEST, i64::MAX)
+    } else {
+        (OLDEST, 0)
+    };
+    let after = after.unwrap_or(start);
+    view.page(statement, params![after, limit + 1], limit, &SESSIONS)
 }
 
 /// Lists the session of a task, and the sessions on the task and below it.
 pub fn page_of_task(
     view: &View<'_>,
     task_id: &TaskId,
-    after: i64,
+    newest: bool,
+    after: Option<i64>,
     limit: u32,
 ) -> Result<Page<Session>> {
-    const PAGE: Statement<3> = sql!(
+    const OF_TASK: &str = text!(
         "WITH RECURSIVE below (number) AS (
              SELECT number FROM tasks WHERE id = $1
              UNION ALL
              SELECT c.number FROM below JOIN tasks c ON c.parent_number = below.number
          ) ",
         SELECT,
-        " WHERE (s.id = (SELECT session_id FROM tasks WHERE id = $1) OR s.task_number IN (SELECT number FROM below))
-            AND s.number > $2 ORDER BY s.number LIMIT $3"
+        " WHERE (s.id = (SELECT session_id FROM tasks WHERE id = $1) OR s.task_number IN (SELECT number FROM below))"
     );
-    view.page(PAGE, params![task_id, after, limit + 1], limit, &SESSIONS)
+    const OLDEST: Statement<3> = sql!(OF_TASK, " AND s.number > $2 ORDER BY s.number LIMIT $3");
+    const NEWEST: Statement<3> = sql!(
+        OF_TASK,
+        " AND s.number < $2 ORDER BY s.number DESC LIMIT $3"
+    );
+    let (statement, start) = if newest {
+        (NEWEST, i64::MAX)
+    } else {
+        (OLDEST, 0)
+    };
+    let after = after.unwrap_or(start);
+    view.page(
+        statement,
+        params![task_id, after, limit + 1],
+        limit,
+        &SESSIONS,
+    )
 }
 
 /// Inserts a session. Returns its number.

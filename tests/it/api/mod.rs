@@ -22,6 +22,7 @@ mod ids;
 mod intake;
 mod mail;
 mod messages;
+mod newest;
 mod openapi;
 mod paging;
 mod queue;

@@ -146,7 +146,7 @@ fn the_operators_link_is_printed_on_demand_and_not_into_logs() {
     let server = Server::start(folder.path());
     let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();
     let link = |url: &str| {
-        let link = format!("{url}/requests#token={}", token.trim());
+        let link = format!("{url}/#token={}", token.trim());
         format!("exit 0\n--- stdout\n{link}\n--- stderr\n")
     };
     // Another program may listen where this variable points.
@@ -186,8 +186,8 @@ fn the_operators_link_is_printed_on_demand_and_not_into_logs() {
         .spawn();
     let lines = BufReader::new(again.stdout.take().unwrap()).lines();
     let mut lines = lines.map(Result::unwrap);
-    let page = lines.find(|line| line.starts_with("Approve requests at"));
+    let page = lines.find(|line| line.starts_with("Open the page at"));
     again.kill().unwrap();
     again.wait().unwrap();
-    assert!(page.unwrap().ends_with("/requests"));
+    assert!(page.unwrap().ends_with('/'));
 }

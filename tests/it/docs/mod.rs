@@ -53,6 +53,7 @@ pages! {
     roles_and_increments: "docs/roles-and-increments.md",
     schema: "docs/schema.md",
     transfers_and_sessions: "docs/transfers-and-sessions.md",
+    web: "docs/web.md",
 }
 
 fn root() -> &'static Path {

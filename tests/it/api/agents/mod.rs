@@ -3,6 +3,7 @@
 mod capabilities;
 mod changes;
 mod seeds;
+mod setup;
 mod values;
 
 use insta::assert_snapshot;

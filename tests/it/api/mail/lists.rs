@@ -204,5 +204,5 @@ async fn pages_hold_every_mail_once_and_oldest_first() {
     assert_snapshot!(refused("after=nope").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
     assert_snapshot!(refused("to=role:x").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: to: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(refused("unread=yes").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: unread: provided string was not `true` or `false`"}}"#);
-    assert_snapshot!(refused("state=new").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown field `state`, expected one of `to`, `from`, `unread`, `pending`, `overdue`, `thread`, `task`, `q`, `limit`, `after`"}}"#);
+    assert_snapshot!(refused("state=new").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown field `state`, expected one of `to`, `from`, `unread`, `pending`, `overdue`, `thread`, `task`, `q`, `newest`, `limit`, `after`"}}"#);
 }
