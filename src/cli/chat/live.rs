@@ -45,7 +45,7 @@ pub(super) async fn talk(
     agent: Option<String>,
 ) -> Result<(), Failure> {
     let mut events = Some(client.events().await?);
-    let mut talk = Talk {
+    let mut conversation = Talk {
         ui,
         client,
         task: None,
@@ -54,7 +54,7 @@ pub(super) async fn talk(
         typed: HashSet::new(),
     };
     if let Some(task) = task {
-        talk.open(task).await?;
+        conversation.open(task).await?;
     }
     ui.notice(format_args!("One message per line. Commands: {COMMANDS}"));
     let mut lines = lines();
@@ -65,14 +65,14 @@ pub(super) async fn talk(
                 None => return Ok(()),
             },
             event = next(&mut events, client) => {
-                talk.follow(event.as_ref()).await;
+                conversation.follow(event.as_ref()).await;
                 continue;
             }
             Ok(()) = tokio::signal::ctrl_c() => {
                 return Err(Failure::interrupted("Interrupted; the agent continues"));
             }
         };
-        match talk.take(line.trim()).await {
+        match conversation.take(line.trim()).await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
             // The conversation goes on after a refusal.
