@@ -172,9 +172,10 @@ impl Browser {
             "const done = arguments[0];\n{HELPERS}
             const test = () => {{ try {{ return {expression}; }} catch {{ return null; }} }};
             const observer = new MutationObserver(() => look());
-            const look = () => {{ const found = test(); if (!found) return; observer.disconnect(); removeEventListener('input', look, true); done({{ found }}); }};
+            const look = () => {{ const found = test(); if (!found) return; observer.disconnect(); clearInterval(timer); done({{ found }}); }};
             observer.observe(document, {{ subtree: true, childList: true, characterData: true, attributes: true }});
-            for (const type of ['input', 'focusin', 'scroll', 'toggle']) addEventListener(type, look, true);
+            // The focus, the address and the place of an element change without a mutation.
+            const timer = setInterval(look, 100);
             setTimeout(() => done({{ lost: document.body.innerText.slice(0, 3000) }}), 45_000);
             look();"
         );

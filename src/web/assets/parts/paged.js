@@ -60,8 +60,8 @@ async function grow(list) {
   }
 }
 
-/** The end of a list: loads the next page. @param {Resource} list */
-export const more = (list) => h(More, { list, next: list.data?.next ?? null });
+/** The end of a list: loads the next page, also after a reload that has cut the list. @param {Resource} list */
+export const more = (list) => h(More, { list, next: list.data?.next ?? null, count: list.data?.items.length });
 
 /** @param {import('../lib/view.js').Self} self */
 function More(self) {
