@@ -53,7 +53,9 @@ async fn an_agent_is_added_switched_off_edited_and_deleted() {
     assert_eq!(poet["available"], json!(false));
 
     browser.press("Delete…").await;
-    browser.press("Delete").await;
+    browser
+        .click("document.querySelector('dialog[open] .button.danger')")
+        .await;
     browser.until("location.pathname === '/agents'").await;
     browser
         .until("document.querySelector('table') && !all('td').some((cell) => cell.textContent.includes('poet'))")

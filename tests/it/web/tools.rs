@@ -78,7 +78,9 @@ async fn a_tool_with_two_variables_is_made_on_the_page_and_called_by_an_agent() 
     let tool = get(&server, "/api/tools/handoff_to_sales").await;
     assert_eq!(tool["contextVariables"].as_array().unwrap().len(), 1);
     browser.press("Delete…").await;
-    browser.press("Delete").await;
+    browser
+        .click("document.querySelector('dialog[open] .button.danger')")
+        .await;
     browser.until_says("No tools yet").await;
     assert_eq!(browser.complaints().await, Vec::<String>::new());
 }
