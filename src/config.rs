@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
 use crate::domain::{AttachmentFolder, Rules, RunId};
 
@@ -134,6 +135,13 @@ pub enum DataDirError {
     },
     #[error("no Chorus database in {}; start `chorus serve` to create one", path.display())]
     Empty { path: PathBuf },
+    #[error("the data directory {} cannot be opened: {cause}; choose another with --data-dir", path.display())]
+    Closed {
+        path: PathBuf,
+        cause: std::io::Error,
+    },
+    #[error("the data directory {} belongs to another user; name its server with --url", path.display())]
+    Foreign { path: PathBuf },
 }
 
 /// An exclusive lock on a data directory. The kernel releases it when the process ends.
@@ -219,11 +227,28 @@ impl DataDir {
         let empty = || DataDirError::Empty {
             path: path.to_owned(),
         };
-        let found = Self(path.canonicalize().map_err(|_| empty())?);
-        if found.database().is_file() {
-            Ok(found)
-        } else {
-            Err(empty())
+        let closed = |cause: std::io::Error| match cause.kind() {
+            ErrorKind::PermissionDenied => DataDirError::Closed {
+                path: path.to_owned(),
+                cause,
+            },
+            _ => empty(),
+        };
+        let found = Self(path.canonicalize().map_err(closed)?);
+        match found.database().metadata().map_err(closed)? {
+            database if database.is_file() => Ok(found),
+            _ => Err(empty()),
+        }
+    }
+
+    /// Refuses a directory of another user, who could pass for its server.
+    pub fn check_owner(&self) -> Result<(), DataDirError> {
+        let owner = self.0.metadata().map(|found| found.uid());
+        match owner {
+            Ok(uid) if uid == geteuid().as_raw() || uid == 0 => Ok(()),
+            _ => Err(DataDirError::Foreign {
+                path: self.0.clone(),
+            }),
         }
     }
 

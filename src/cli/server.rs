@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::arguments::ServerArguments;
-use super::ui::{Failure, Table, Ui, one_line};
+use super::arguments::{DEFAULT_DATA_DIR, ServerArguments};
+use super::ui::{Exit, Failure, Table, Ui, one_line};
 use super::wait::patience;
 use crate::api::Answer;
 use crate::client::{Client, ClientError, DEFAULT_URL, Reply, UNIX};
-use crate::config::{DataDir, Holder};
+use crate::config::{DataDir, DataDirError, Holder};
 use crate::domain::TraceParent;
 use crate::secret::Token;
 
@@ -31,7 +31,7 @@ impl ServerArguments {
         if is_in_run() || token()?.is_some() {
             return Ok(None);
         }
-        let url = address(self.url.as_deref(), data_dir);
+        let url = address(self.url.as_deref(), data_dir)?;
         let token = operator_token(&url, data_dir);
         let client = token.map(|token| Client::new(&url, Some(token)));
         Ok(client.transpose()?.map(|client| client.with_trace(trace())))
@@ -104,7 +104,7 @@ pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Fa
 /// `CHORUS_TOKEN`. Without the latter, a server on this machine that asks for a token is shown the operator's, from the data directory;
 /// a server elsewhere never is.
 pub(super) fn client(url: Option<&str>, data_dir: &Path) -> Result<Client, Failure> {
-    let url = &address(url, data_dir);
+    let url = &address(url, data_dir)?;
     let given = token()?;
     let spare = given
         .is_none()
@@ -144,25 +144,38 @@ fn trace() -> Option<TraceParent> {
     TraceParent::parse(trace.trim()).ok()
 }
 
-/// Returns the given address, the one of the data directory's server, or the usual one.
-fn address(url: Option<&str>, data_dir: &Path) -> String {
-    let found = || server_of(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
-    url.map_or_else(found, str::to_owned)
+/// Returns the given address, the one of the data directory's server, or the usual one. The usual one is tried only if no directory was
+/// named and none is here: a server there has other data, and must not be shown the operator's token.
+fn address(url: Option<&str>, data_dir: &Path) -> Result<String, Failure> {
+    if let Some(url) = url {
+        return Ok(url.to_owned());
+    }
+    match DataDir::existing(data_dir) {
+        Ok(found) => server_of(&found),
+        Err(DataDirError::Empty { .. }) if data_dir == Path::new(DEFAULT_DATA_DIR) => {
+            Ok(DEFAULT_URL.to_owned())
+        }
+        Err(error) => Err(Failure {
+            exit: Exit::Unreachable,
+            ..Failure::caused(&error)
+        }),
+    }
 }
 
-/// Returns the address of the data directory's server. If it does not run, this is still its socket: the server at the usual address
-/// would have other data.
-fn server_of(data_dir: &Path) -> Option<String> {
-    let data_dir = DataDir::existing(data_dir).ok()?;
+/// Returns the address of the data directory's server, or of its socket if it does not run.
+fn server_of(data_dir: &DataDir) -> Result<String, Failure> {
+    data_dir.check_owner()?;
     let path = data_dir.socket();
     if UnixStream::connect(&path).is_err() {
         if let Ok(Holder::Server(url)) = data_dir.holder() {
-            return Some(url);
+            return Ok(url);
         }
-        // The path is too long for a socket.
-        SocketAddr::from_pathname(&path).ok()?;
+        // The path may be too long for a socket.
+        SocketAddr::from_pathname(&path).map_err(|_| Failure::no_server(data_dir.path()))?;
     }
-    Some(format!("{UNIX}{}", path.to_str()?))
+    let path = path.to_str();
+    let path = path.ok_or_else(|| Failure::no_server(data_dir.path()))?;
+    Ok(format!("{UNIX}{path}"))
 }
 
 fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {

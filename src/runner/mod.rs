@@ -48,6 +48,7 @@ pub use workspace::Workspaces;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Child;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -130,12 +131,30 @@ struct Inner {
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
+    /// The number of runs whose process is being started.
+    launching: AtomicUsize,
     /// The runs whose process may be alive, with the signal that the process has ended.
     live: Mutex<HashMap<RunId, Live>>,
     /// Held while a run is claimed and started, so that its holder finds every claimed run in `live`.
     starting: tokio::sync::Mutex<()>,
     pause: Pause,
     told: Told,
+}
+
+/// A run whose process is being started, until it is dropped.
+struct Launching<'a>(&'a AtomicUsize);
+
+impl<'a> Launching<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Launching<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// A run whose process may be alive.
@@ -200,6 +219,7 @@ impl Runner {
             wake: Notify::new(),
             watcher,
             stopping,
+            launching: AtomicUsize::new(0),
             live: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             pause: Pause::default(),
@@ -363,6 +383,8 @@ impl Runner {
         };
         // The agent that waits for this run must not wait with running limits, even if the server dies now.
         self.tell_waits().await?;
+        // An agent may call before its start has returned.
+        let _launching = Launching::begin(&self.0.launching);
         match self.launch(&run, &token).await {
             Ok(supervisor) => {
                 self.follow(run, Some(supervisor));
@@ -425,7 +447,8 @@ impl Runner {
 
     /// Whether a run may have processes.
     pub fn has_live_runs(&self) -> bool {
-        self.live_runs() > 0
+        // The order matters: a run is live before it is no longer launching.
+        self.0.launching.load(Ordering::SeqCst) > 0 || self.live_runs() > 0
     }
 
     /// Waits until what the agent of a run has printed so far is recorded.

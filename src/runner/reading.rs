@@ -1,4 +1,4 @@
-//! Waits until everything that an agent has printed so far is recorded.
+//! Waits until every line that an agent has printed so far is recorded.
 //!
 //! The output is read while the agent works, a moment later than it is printed. An agent that passes control on expects that the
 //! next agent knows what it said before.

@@ -1,26 +1,12 @@
 //! A library that lets system calls on files fail.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// Returns the library, compiled by the first test that needs it.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("failing_disk-{}.so", std::process::id()));
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .arg(&library)
-            .arg(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/tests/support/failing_disk.c"
-            ))
-            .status();
-        assert!(compiled.unwrap().success());
-        library
-    })
+    LIBRARY.get_or_init(|| super::preload::compile("failing_disk"))
 }
 
 /// Lets the files of a server and its supervisors fail while an error is set.

@@ -14,6 +14,7 @@ pub mod invariants;
 pub mod load;
 pub mod model;
 mod operator;
+pub mod preload;
 mod random;
 pub mod requests;
 mod sandbox;

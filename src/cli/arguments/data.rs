@@ -51,7 +51,7 @@ pub(in crate::cli) struct MigrateArguments {
 pub(in crate::cli) struct DoctorArguments {
     /// URL of the server, or unix:PATH
     ///
-    /// Without it: the server of the data directory, or, if there is no data directory, `http://127.0.0.1:8080`.
+    /// Without it: the server of the data directory, or, without `./data`, `http://127.0.0.1:8080`.
     #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
     pub url: Option<String>,
     #[command(flatten)]

@@ -217,7 +217,7 @@ pub(super) struct DataArguments {
 pub(super) struct ServerArguments {
     /// URL of the server, or unix:PATH
     ///
-    /// Without it: the server of the data directory, or, if there is no data directory, `http://127.0.0.1:8080`.
+    /// Without it: the server of the data directory, or, without `./data`, `http://127.0.0.1:8080`.
     #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
     pub url: Option<String>,
     /// Print the JSON answer of the API

@@ -17,7 +17,7 @@ pub(super) fn offered(text: &mut String, offer: &Offer) {
          They do not change your assignment below. Complete your assignment first. Then do the requests, one after the other:\n\n\
          1. Run `chorus request claim ID` before you begin. If the command fails, leave the request: another agent has it.\n\
          2. Do the work.\n\
-         3. Run `chorus request done ID \"RESPONSE\"`. If you cannot complete the work, run `chorus request requeue ID \"WHY\"`.\n\n\
+         3. Run `chorus request done ID 'RESPONSE'`. If you cannot complete the work, run `chorus request requeue ID 'WHY'`.\n\n\
          Do not claim a request that you cannot do. The next agent gets it. Your final message is about your assignment only.\n\n",
     );
     for request in &offer.requests {

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use chorus::domain::Handoff;
+use chorus::domain::{Handoff, Task};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Events, Sandbox, Server, run_agent, start_handoff};
+use crate::support::{Chorus, Events, Sandbox, Server, preload, run_agent, start_handoff};
 
 /// Defines `try_to_set_up`, which prints the status and the message of a call that only the operator may make: 403 for a run, 401
 /// for everybody else.
@@ -73,6 +73,28 @@ async fn a_person_calls_without_a_token_while_agents_work() {
     }
     gate.let_one_through();
     sandbox.wait_until_no_process();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_start_has_not_returned_is_no_person() {
+    let sandbox = Sandbox::new();
+    let foreign = sandbox.path("foreign");
+    let script = format!(
+        "unset CHORUS_TOKEN; curl -s --max-time 60 -w ' %{{http_code}}' -X PATCH -d '{{\"priority\":1}}' $CHORUS_URL/api/tasks/$(cat {})",
+        foreign.display()
+    );
+    let sandbox = sandbox.with_agent("early", &script);
+    let serve = Chorus::new(["serve", "--port", "0", "--max-runs", "1"])
+        .env("LD_PRELOAD", preload::compile("slow_spawn"));
+    let server = Server::spawn(&sandbox.data_dir, serve);
+    let body = json!({ "description": "d" });
+    let client = server.client();
+    let made = client.send_json(Method::POST, "/api/tasks", &body).await;
+    let task: Task = made.unwrap().data().unwrap();
+    std::fs::write(foreign, task.id.as_str()).unwrap();
+    let handoff = output_of(&sandbox, &server, "early").await;
+    let output = handoff.output.as_str();
+    assert!(output.ends_with(" 403"), "{output}");
 }
 
 /// A child that a program starts has the program's sockets until it executes or ends.

@@ -1,6 +1,8 @@
 //! Callers without a token: users, the socket, and servers that demand a token.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::process::Stdio;
 
@@ -128,6 +130,40 @@ fn commands_find_the_server_by_the_socket_in_the_data_directory() {
         let seen = command.transcript();
         assert!(seen.starts_with("exit 0\n"), "{seen}");
     }
+}
+
+#[test]
+fn a_command_without_a_server_in_its_data_directory_asks_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("l".repeat(120)).join("data");
+    let other = OsStr::from_bytes(b"nu\xff");
+    for data in [long, folder.path().join(other), folder.path().join("data")] {
+        Server::start(&data).kill();
+        let named = Chorus::new(["task", "list"]).env("CHORUS_DATA_DIR", &data);
+        // The address of a server that has died is not believed, and the usual address not tried.
+        let seen = named.transcript();
+        assert!(seen.starts_with("exit 5\n"), "{seen}");
+        assert!(seen.contains("no server runs on the data in "), "{seen}");
+    }
+    let nowhere = Chorus::new(["task", "list", "--data-dir", "/nowhere/data"]).transcript();
+    assert!(nowhere.starts_with("exit 5\n"), "{nowhere}");
+    assert!(
+        nowhere.contains("no Chorus database in /nowhere/data"),
+        "{nowhere}"
+    );
+    if !rustix::process::geteuid().is_root() {
+        let left_out = b"not root: the data directory of another user is left out\n";
+        std::io::stderr().write_all(left_out).unwrap();
+        return;
+    }
+    // Another user could listen there and be shown a token.
+    let foreign = folder.path().join("data");
+    std::os::unix::fs::chown(&foreign, Some(65534), None).unwrap();
+    let seen = Chorus::new(["task", "list"])
+        .env("CHORUS_DATA_DIR", &foreign)
+        .transcript();
+    assert!(seen.starts_with("exit 5\n"), "{seen}");
+    assert!(seen.contains("belongs to another user"), "{seen}");
 }
 
 #[test]
