@@ -32,7 +32,7 @@ export const PLACES = [
   { name: 'figures', path: '/figures', label: 'Figures', key: 'f' },
 ];
 
-const ATTENTION = /^(request_|task_blocked|increment_|alert_|mail_|agent_handoff_|status_changed|run_|no_suitable_agent|reported)/;
+const ATTENTION = /^(request_|task_blocked|increment_|alert_|mail_|agent_handoff_|status_changed|run_|no_suitable_agent|report_given)/;
 
 /** Everything that waits for a person; the view "Needs you" shows it, the frame counts it. */
 export const attention = () => snapshot(p`/api/attention`, { concerns: (event) => ATTENTION.test(event.eventType) });
