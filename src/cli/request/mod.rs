@@ -10,14 +10,14 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use super::alert;
-use super::arguments::{CreateRequestArguments, RequestCommand, ServerArguments};
+use super::arguments::{CreateRequestArguments, RequestArgument, RequestCommand, ServerArguments};
 use super::input::{absolute, field, json_file, text_or_stdin, user};
 use super::ui::{Failure, Table, Ui};
 use crate::api::{
     Answer, ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput,
     WithdrawInput,
 };
-use crate::client::{Client, Input, Reply, RequestList};
+use crate::client::{Client, ClientError, Input, Reply, RequestList};
 use crate::domain::{
     Kind, KindRule, Request, RequestSource, RequestSourceType, RequestState, Text,
 };
@@ -86,11 +86,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         }
         RequestCommand::Next { requests, server } => {
             let client = server.client()?;
-            for request in requests {
-                let reply = client.requests().leave_to_next(&request).await?;
-                moved(ui, &server, &reply)?;
-            }
-            Ok(())
+            let leave = async |request: &str| client.requests().leave_to_next(request).await;
+            each(ui, &server, requests, leave).await
         }
         RequestCommand::Withdraw {
             requests,
@@ -99,14 +96,9 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         } => {
             let reason = reason.map(text_or_stdin).transpose()?;
             let client = server.client()?;
-            for request in requests {
-                let input = WithdrawInput {
-                    reason: reason.clone(),
-                };
-                let reply = client.requests().withdraw(&request, &input).await?;
-                moved(ui, &server, &reply)?;
-            }
-            Ok(())
+            let input = WithdrawInput { reason };
+            let withdraw = async |request: &str| client.requests().withdraw(request, &input).await;
+            each(ui, &server, requests, withdraw).await
         }
         RequestCommand::Claim {
             request,
@@ -313,6 +305,24 @@ async fn approve(
         })?;
     }
     Ok(())
+}
+
+/// Moves each request. A refusal does not hold up the others; the first one is the failure of the command.
+async fn each(
+    ui: Ui,
+    server: &ServerArguments,
+    requests: Vec<RequestArgument>,
+    act: impl AsyncFn(&str) -> Result<Reply<Request>, ClientError>,
+) -> Result<(), Failure> {
+    let mut first = None;
+    for request in requests {
+        match act(&request).await.map_err(Failure::from) {
+            Ok(reply) => moved(ui, server, &reply)?,
+            Err(failure) if first.is_none() => first = Some(failure),
+            Err(failure) => ui.notice(failure.message),
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// Prints the state of a request that was changed.
