@@ -4,6 +4,7 @@ mod agents;
 mod mail;
 mod odd_files;
 mod places;
+mod private;
 mod requests;
 mod routing;
 mod runs;
