@@ -45,7 +45,7 @@ impl Engine {
         options: ImportOptions,
         progress: impl Fn(Progress) + Send + Sync + 'static,
     ) -> Result<ImportReport, ArchiveError> {
-        let archive = ArchiveDir::new(from);
+        let archive = ArchiveDir::new(from, self.clock().now());
         if !archive.path("registry/registry.json").is_file() {
             return Err(ArchiveError::NotAnArchive(from.to_owned()));
         }

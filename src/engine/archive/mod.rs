@@ -35,6 +35,7 @@ mod present;
 mod reader;
 mod seen;
 mod task_files;
+mod times;
 
 use std::path::PathBuf;
 

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
+use super::times::{self, Timed};
+use crate::domain::Timestamp;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFile {
     /// Relative to the archive.
@@ -33,15 +36,22 @@ impl std::fmt::Display for BadFile {
 
 /// A directory written by `chorus export` or a compatible program.
 #[derive(Debug, Clone)]
-pub(super) struct ArchiveDir(PathBuf);
+pub(super) struct ArchiveDir {
+    path: PathBuf,
+    /// The time of the import.
+    now: Timestamp,
+}
 
 impl ArchiveDir {
-    pub fn new(path: &Path) -> Self {
-        Self(path.to_owned())
+    pub fn new(path: &Path, now: Timestamp) -> Self {
+        Self {
+            path: path.to_owned(),
+            now,
+        }
     }
 
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
-        self.0.join(file)
+        self.path.join(file)
     }
 
     /// Reads a JSON file. Unknown keys are an error, because their values would be lost.
@@ -75,12 +85,28 @@ impl ArchiveDir {
         }
     }
 
+    /// Reads a JSON file with times, and checks them.
+    pub fn read_timed<T: DeserializeOwned + Timed>(&self, file: &Path) -> Result<T, BadFile> {
+        let value = self.read::<T>(file)?;
+        match times::problem_of(&value, self.now) {
+            None => Ok(value),
+            Some(message) => Err(BadFile {
+                file: file.to_owned(),
+                line: None,
+                message,
+            }),
+        }
+    }
+
     /// Reads a JSON file that an archive need not have.
-    pub fn read_if_present<T: DeserializeOwned>(&self, file: &Path) -> Result<Option<T>, BadFile> {
+    pub fn read_if_present<T: DeserializeOwned + Timed>(
+        &self,
+        file: &Path,
+    ) -> Result<Option<T>, BadFile> {
         if self.path(file).symlink_metadata().is_err() {
             return Ok(None);
         }
-        self.read(file).map(Some)
+        self.read_timed(file).map(Some)
     }
 
     /// Returns the content of a file, or `None` if there is none. Only plain files are read, because a pipe or a device never ends, and

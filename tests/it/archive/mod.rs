@@ -1,6 +1,7 @@
 //! Export and import: an archive that is imported and exported again is identical, and bad files are reported.
 
 mod agents;
+mod contradictions;
 mod mail;
 mod odd_files;
 mod places;

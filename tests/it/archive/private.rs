@@ -5,8 +5,8 @@ use std::path::Path;
 
 use axum::http::Method;
 
-use super::tables::filled;
 use super::export;
+use super::tables::filled;
 
 /// Lists the files and folders that others can open, whatever the process allows by default.
 fn open_to_others(path: &Path) -> Vec<String> {
