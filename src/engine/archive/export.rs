@@ -12,7 +12,8 @@ use serde::ser::{Error as _, SerializeSeq};
 use tokio::sync::mpsc;
 
 use super::one_file::{OneFile, file_of};
-use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION, at, places};
+use super::reader::LEDGER;
+use super::{ArchiveError, EVENTS, Progress, ROUTES, VERSION, at, places};
 use crate::config::DataDir;
 use crate::domain::{
     Agent, Alert, Event, Increment, KindRule, LedgerArchive, Mail, Request, TaskArchive, TaskLinks,

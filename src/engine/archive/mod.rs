@@ -52,9 +52,6 @@ const ROUTES: &str = "dispatch/routes.json";
 /// The file of events that belong to no task.
 const EVENTS: &str = "events.json";
 
-/// The file of what belongs to no task and has no file of its own.
-const LEDGER: &str = "ledger.json";
-
 /// The version of the layout.
 const VERSION: u32 = 1;
 

@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use super::one_file::{Planned, check_all};
 use super::places::Places;
-use super::reader::{ArchiveDir, BadFile};
+use super::reader::{ArchiveDir, BadFile, LEDGER};
 use super::seen::Seen;
 use super::task_files::{PlannedTask, number_problem, read_task, task_folder};
-use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION};
+use super::{ArchiveError, EVENTS, Progress, ROUTES, VERSION};
 use crate::domain::{
     Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Permissions,
     Request, TaskId, TaskSummary, Text, Tool,

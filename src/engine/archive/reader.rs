@@ -11,6 +11,9 @@ use serde::de::DeserializeOwned;
 use super::times::{self, Timed};
 use crate::domain::Timestamp;
 
+/// The file of what belongs to no task and has no file of its own.
+pub(super) const LEDGER: &str = "ledger.json";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFile {
     /// Relative to the archive.
@@ -117,15 +120,23 @@ impl ArchiveDir {
             line: None,
             message,
         };
-        let Some(mut opened) = self.open(file)? else {
+        let Some(opened) = self.open(file)? else {
             return Ok(None);
         };
-        let is_plain = opened.metadata().is_ok_and(|opened| opened.is_file());
-        if !is_plain {
+        let metadata = opened.metadata().ok();
+        let Some(metadata) = metadata.filter(std::fs::Metadata::is_file) else {
             return Err(bad("is not a plain file".to_owned()));
+        };
+        let (size, limit) = (metadata.len(), limit_of(file));
+        if size > limit {
+            return Err(bad(format!(
+                "has {size} bytes, which is more than the limit of {limit}"
+            )));
         }
         let mut bytes = Vec::new();
+        // The file may grow meanwhile.
         opened
+            .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|error| bad(error.to_string()))?;
         Ok(Some(bytes))
@@ -186,6 +197,21 @@ impl ArchiveDir {
         }
         names.sort_unstable();
         Ok(names)
+    }
+}
+
+/// Returns the maximum size of a file in bytes, because files are read at once.
+fn limit_of(file: &Path) -> u64 {
+    const OF_A_ROW: u64 = 1_000_000_000;
+    const OF_TIMES_AND_TAGS: u64 = 256_000_000;
+    const OF_AN_AGENT: u64 = 64_000_000;
+    let starts_with = |folder: &&str| file.starts_with(folder);
+    if file == Path::new(LEDGER) {
+        OF_TIMES_AND_TAGS
+    } else if ["agents", "tools", "dispatch"].iter().any(starts_with) {
+        OF_AN_AGENT
+    } else {
+        OF_A_ROW
     }
 }
 
