@@ -13,10 +13,10 @@ use super::seen::Seen;
 use super::task_files::{PlannedTask, number_problem, read_task, task_folder};
 use super::{ArchiveError, EVENTS, Progress, ROUTES, VERSION};
 use crate::domain::{
-    Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Permissions,
-    Request, TaskId, TaskSummary, Text, Tool,
+    Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Request,
+    TaskId, TaskSummary, Text, Tool,
 };
-use crate::runner::Workspaces;
+use crate::runner::{Workspaces, check_spec_path};
 
 #[derive(Deserialize)]
 struct Registry {
@@ -313,9 +313,9 @@ impl Plan {
                     line: None,
                     file,
                 }),
-                Ok(agent) if let Err(problems) = Permissions::of(&agent) => {
+                Ok(agent) if let Some(message) = problem_of_agent(&agent) => {
                     self.bad.push(BadFile {
-                        message: problems.to_string(),
+                        message,
                         line: None,
                         file,
                     });
@@ -333,6 +333,16 @@ impl Plan {
             }
         }
     }
+}
+
+/// Describes why the API would refuse an agent, whatever is on this machine.
+fn problem_of_agent(agent: &Agent) -> Option<String> {
+    let problems = agent.check_without_values();
+    if !problems.0.is_empty() {
+        return Some(problems.to_string());
+    }
+    let problem = check_spec_path(agent).err()?;
+    Some(problem.to_string())
 }
 
 fn problem_of(tool: &Tool, file: &str) -> Option<String> {
