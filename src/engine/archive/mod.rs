@@ -40,7 +40,7 @@ mod times;
 use std::path::PathBuf;
 
 pub use export::{ExportOptions, Exported};
-pub use import::{ImportOptions, ImportReport};
+pub use import::{ImportOptions, ImportReport, Starting};
 pub use plan::Displaced;
 pub use reader::BadFile;
 

@@ -39,6 +39,8 @@ pub(super) struct Plan {
     pub agents: Vec<Agent>,
     /// Whether the archive says which agents there are.
     pub has_agents: bool,
+    /// The new agents that name a program.
+    pub programs: Vec<(AgentName, Text)>,
     /// The variables of new agents that have no value.
     pub without_value: Vec<(AgentName, Vec<Text>)>,
     pub displaced: Vec<Displaced>,

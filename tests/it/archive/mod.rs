@@ -9,6 +9,7 @@ mod private;
 mod requests;
 mod routing;
 mod runs;
+mod starts;
 mod tables;
 mod tasks;
 
