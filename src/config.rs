@@ -343,9 +343,13 @@ impl DataDir {
         self.0.join("runs")
     }
 
+    /// The parent of the folders of attachments.
+    pub fn uploads(&self) -> PathBuf {
+        self.0.join("uploads")
+    }
+
     pub fn upload(&self, folder: &AttachmentFolder) -> PathBuf {
-        self.0
-            .join("uploads")
+        self.uploads()
             .join(folder.task_id.as_str())
             .join(folder.id.as_str())
     }

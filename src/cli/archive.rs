@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
-use super::ui::{Failure, ProgressBar, Ui};
+use super::ui::{Failure, ProgressBar, Ui, one_line};
 use crate::config::{DataDir, Limits};
 use crate::domain::{Rules, Text};
-use crate::engine::archive::{ArchiveError, BadFile, Displaced, ExportOptions, ImportOptions};
+use crate::engine::archive::{
+    ArchiveError, BadFile, Displaced, ExportOptions, ImportOptions, Starting,
+};
 use crate::words::counted;
 
 /// How many tasks and requests without a usable workspace an import names.
@@ -69,6 +71,7 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                     unset.join(", ")
                 ));
             }
+            report_starting(ui, &report.starting);
             ui.line(format_args!(
                 "Imported {}; skipped {}",
                 counts([
@@ -143,6 +146,44 @@ fn report_displaced(ui: Ui, displaced: &[Displaced]) {
         ui.notice(format_args!(
             "{others} more tasks and requests have a workspace that agents cannot use"
         ));
+    }
+}
+
+/// Names what the next server starts by itself, and programs that somebody else chose.
+fn report_starting(ui: Ui, starting: &Starting) {
+    let Starting {
+        waiting,
+        programs,
+        commands,
+    } = starting;
+    for (agent, program) in programs {
+        let program = one_line(program.as_str());
+        ui.notice(format_args!(
+            "agent {agent} is new and starts the program {program}"
+        ));
+    }
+    for (kind, command) in commands {
+        let words: Vec<_> = command.iter().map(Text::as_str).collect();
+        let command = one_line(&words.join(" "));
+        ui.notice(format_args!("requests of kind {kind} start {command}"));
+    }
+    let work = [
+        ("starts", waiting.runs, "queued run"),
+        ("starts", waiting.requests, "approved request"),
+        ("polls", waiting.jobs, "external job"),
+    ];
+    let work = work.into_iter().filter(|(_, number, _)| *number > 0);
+    let has_work = work.clone().next().is_some();
+    for (verb, number, noun) in work {
+        ui.notice(format_args!(
+            "the next server {verb} {}",
+            counted(number, noun)
+        ));
+    }
+    if has_work || !programs.is_empty() || !commands.is_empty() {
+        ui.notice(
+            "to look first without starting anything: chorus serve --max-runs 0 --no-dispatch",
+        );
     }
 }
 

@@ -155,6 +155,7 @@ impl Serving {
             limits.files,
         ));
         let url = runner.url.clone();
+        let starts_programs = runner.max_runs > 0;
         let dispatcher = DispatcherOptions {
             enabled: !arguments.no_dispatch,
             debounce: Duration::from_secs_f64(arguments.debounce_seconds),
@@ -253,7 +254,10 @@ impl Serving {
         }
         tokio::spawn(engine.clone().dispatch_requests(dispatcher));
         tokio::spawn(engine.clone().route_tasks(router_options));
-        tokio::spawn(engine.clone().follow_jobs());
+        // Polling starts commands, too.
+        if starts_programs {
+            tokio::spawn(engine.clone().follow_jobs());
+        }
         if let Some(watch) = watch {
             tokio::spawn(engine.clone().watch_files(watch));
         }

@@ -41,7 +41,7 @@ pub use jobs::{JobState, poll as poll_job};
 pub use log::LogStream;
 pub use resources::Resources;
 pub use run_dir::open_log;
-pub use spec::{SpecError, read_spec};
+pub use spec::{SpecError, check_spec_path, read_spec};
 pub use tmux::{follow as follow_in_tmux, is_installed as tmux_is_installed};
 pub use workspace::Workspaces;
 

@@ -31,17 +31,8 @@ impl From<String> for SpecError {
 /// Reads an agent's spec from the data directory, from the server's working directory, or from the embedded files, in this
 /// order.
 pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, SpecError> {
+    check_spec_path(agent)?;
     let path = Path::new(agent.spec_path.as_str());
-    let is_inside = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !is_inside {
-        return Err(format!(
-            "Spec {} of agent {} must be a path relative to the data directory, without `..`",
-            agent.spec_path, agent.name
-        )
-        .into());
-    }
     for root in [data_dir, Path::new(".")] {
         match read_inside(root, path) {
             Ok(spec) => return Ok(spec),
@@ -70,6 +61,22 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, SpecError> {
             )
             .into()
         })
+}
+
+/// Checks that the path cannot leave the data directory, apart from symbolic links.
+pub fn check_spec_path(agent: &Agent) -> Result<(), SpecError> {
+    let path = Path::new(agent.spec_path.as_str());
+    let is_inside = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_inside {
+        return Err(format!(
+            "Spec {} of agent {} must be a path relative to the data directory, without `..`",
+            agent.spec_path, agent.name
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Reads a file that must be inside `root` after symbolic links are resolved.

@@ -73,7 +73,7 @@ pub(in crate::cli) struct ServeArguments {
     pub max_batch: usize,
     /// Maximum number of concurrent runs; 0 starts none
     ///
-    /// The default is twice the number of cores, at least 4.
+    /// The default is twice the number of cores, at least 4. With 0, no external jobs are polled, either.
     #[arg(long, help_heading = RUNS, env = "CHORUS_MAX_RUNS", value_name = "N")]
     pub max_runs: Option<u32>,
     /// Seconds that a run may take, unless its agent sets a limit

@@ -2,6 +2,7 @@
 
 mod permissions;
 mod routing;
+mod uploads;
 
 use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
@@ -113,6 +114,10 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
         Ok(engine) => {
             check_ledger(data_dir, &engine, findings).await;
             findings.extend(check_agent_files(data_dir, &engine).await);
+            match uploads::check(data_dir, &engine).await {
+                Ok(unused) => findings.extend(unused),
+                Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+            }
             engine.close().await;
         }
     }

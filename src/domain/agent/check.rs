@@ -50,6 +50,15 @@ impl Agent {
 
     /// Validates the agent. The caller checks that its spec file exists.
     pub fn check(&self) -> Problems {
+        let mut problems = self.check_without_values();
+        for name in self.variables_without_value() {
+            problems.add("environment", format!("{name} has no value; give one"));
+        }
+        problems
+    }
+
+    /// Validates an agent of an archive, where environment variables need no values.
+    pub fn check_without_values(&self) -> Problems {
         let mut problems = Problems::default();
         // Only Markdown files, so that a caller who sets a spec cannot read other files of the data directory.
         let is_spec = Path::new(self.spec_path.as_str())
@@ -141,9 +150,6 @@ impl Agent {
                     format!("must have at most {LARGEST_ARGUMENTS} bytes in total"),
                 );
             }
-        }
-        for name in self.variables_without_value() {
-            problems.add("environment", format!("{name} has no value; give one"));
         }
         for name in self.environment.0.keys().map(Text::as_str) {
             let is_illegal = |c: char| c == '=' || c.is_whitespace() || c.is_control();

@@ -10,6 +10,14 @@ use crate::domain::{
 /// The most starts that only the files of a run deny.
 const MOST_UNPROVEN_STARTS: u32 = 3;
 
+/// The maximum of a run's tokens or turns, so that sums over all runs are numbers of the database.
+const MOST_USAGE: u64 = 1_000_000_000_000;
+
+const MOST_COST: f64 = 1e12;
+
+/// The keys of `usage` that are summed.
+const SUMMED: [&str; 3] = ["inputTokens", "outputTokens", "turns"];
+
 /// The runs of a task, in the order of its hand-offs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "the runs of a task")]
@@ -66,10 +74,18 @@ impl ArchivedRun {
         }
         if self
             .cost_usd
-            .is_some_and(|cost| !cost.is_finite() || cost < 0.0)
+            .is_some_and(|cost| !(0.0..=MOST_COST).contains(&cost))
         {
-            return Err("`costUsd` must be 0 or more");
+            return Err("`costUsd` must be 0 or more, and at most 1000000000000");
         }
+        if self
+            .started_at
+            .zip(self.ended_at)
+            .is_some_and(|(start, end)| end < start)
+        {
+            return Err("`endedAt` must not be before `startedAt`");
+        }
+        self.check_usage()?;
         let limits = [self.max_seconds, self.idle_seconds];
         let read = [self.followed_bytes, self.followed_error_bytes];
         if limits
@@ -82,6 +98,33 @@ impl ArchivedRun {
         }
         if self.unproven_starts > MOST_UNPROVEN_STARTS {
             return Err("`unprovenStarts` must be at most 3");
+        }
+        Ok(())
+    }
+
+    /// Checks that the usage can be summed. A null counts as unknown.
+    fn check_usage(&self) -> Result<(), &'static str> {
+        let Some(usage) = &self.usage else {
+            return Ok(());
+        };
+        if !usage
+            .values()
+            .all(|value| value.is_number() || value.is_null())
+        {
+            return Err("`usage` must have numbers only");
+        }
+        let is_summable = |value: &Value| {
+            let number = value.as_u64();
+            value.is_null() || number.is_some_and(|number| number <= MOST_USAGE)
+        };
+        if !SUMMED
+            .iter()
+            .filter_map(|key| usage.get(*key))
+            .all(is_summable)
+        {
+            return Err(
+                "`inputTokens`, `outputTokens` and `turns` of `usage` must be whole numbers from 0 to 1000000000000",
+            );
         }
         Ok(())
     }
@@ -118,6 +161,14 @@ mod tests {
             json!({ "state": "queued", "outcome": null, "endedAt": null }),
             json!({ "state": "running", "outcome": null, "endedAt": null, "startedAt": null }),
             json!({ "costUsd": -1.0 }),
+            json!({ "costUsd": 1e300 }),
+            json!({ "startedAt": 4 }),
+            json!({ "usage": { "inputTokens": 1e300 } }),
+            json!({ "usage": { "inputTokens": 1.5 } }),
+            json!({ "usage": { "outputTokens": -5 } }),
+            json!({ "usage": { "turns": u64::MAX } }),
+            json!({ "usage": { "turns": [1] } }),
+            json!({ "usage": { "output_tokens": "x" } }),
             json!({ "maxSeconds": -1 }),
             json!({ "followedBytes": -1 }),
             json!({ "unprovenStarts": 4 }),

@@ -62,6 +62,18 @@ impl EventType {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether events of this type end a hand-off.
+    pub fn ends_handoff(&self) -> bool {
+        matches!(
+            self.as_str(),
+            "agent_handoff_completed"
+                | "agent_handoff_failed"
+                | "agent_handoff_cancelled"
+                | "agent_handoff_timed_out"
+                | "agent_handoff_interrupted"
+        )
+    }
 }
 
 impl TryFrom<String> for EventType {

@@ -2,8 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,7 +12,8 @@ use serde::ser::{Error as _, SerializeSeq};
 use tokio::sync::mpsc;
 
 use super::one_file::{OneFile, file_of};
-use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION, at, places};
+use super::reader::LEDGER;
+use super::{ArchiveError, EVENTS, Progress, ROUTES, VERSION, at, places};
 use crate::config::DataDir;
 use crate::domain::{
     Agent, Alert, Event, Increment, KindRule, LedgerArchive, Mail, Request, TaskArchive, TaskLinks,
@@ -24,6 +26,10 @@ use crate::store::{Snapshot, View};
 
 /// The number of rows that may be read ahead of the files, per channel.
 const AHEAD: usize = 10;
+
+/// An archive has the conversations of agents, and on request their secrets, so that only its owner may open it.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// Rows for the thread that writes files. An `Err` means that reading failed and the rows are incomplete.
 type Rows<T> = mpsc::Receiver<Result<T, ()>>;
@@ -281,6 +287,7 @@ impl Files {
         std::fs::create_dir_all(&beside).map_err(at(&beside))?;
         let unfinished = tempfile::Builder::new()
             .prefix(".chorus-export-")
+            .permissions(Permissions::from_mode(FOLDER_MODE))
             .tempdir_in(&beside)
             .map_err(at(&beside))?;
         let registry = new_folder(unfinished.path(), "registry")?;
@@ -380,9 +387,13 @@ impl Files {
                 continue;
             }
             let attachments = folder.join("attachments");
-            std::fs::create_dir_all(&attachments).map_err(at(&attachments))?;
+            if !attachments.exists() {
+                new_folder(&folder, "attachments")?;
+            }
+            let mut original = File::open(&from).map_err(at(&from))?;
             let copy = attachments.join(attachment.filename.as_str());
-            std::fs::copy(&from, &copy).map_err(at(&copy))?;
+            let mut copied = new_file(&copy)?;
+            std::io::copy(&mut original, &mut copied).map_err(at(&copy))?;
         }
         self.written.set(self.written.get() + 1);
         (self.progress)(self.written.get());
@@ -427,13 +438,24 @@ fn incomplete(to: &Path) -> ArchiveError {
 
 fn new_folder(beside: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
     let folder = beside.join(name);
-    std::fs::create_dir(&folder).map_err(at(&folder))?;
+    DirBuilder::new()
+        .mode(FOLDER_MODE)
+        .create(&folder)
+        .map_err(at(&folder))?;
     Ok(folder)
 }
 
+fn new_file(path: &Path) -> Result<File, ArchiveError> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(path)
+        .map_err(at(path))
+}
+
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ArchiveError> {
-    let file = File::create_new(path).map_err(at(path))?;
-    let mut file = BufWriter::new(file);
+    let mut file = BufWriter::new(new_file(path)?);
     serde_json::to_writer_pretty(&mut file, value).map_err(|error| at(path)(error.into()))?;
     file.write_all(b"\n")
         .and_then(|()| file.flush())

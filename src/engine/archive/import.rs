@@ -12,10 +12,12 @@ use super::reader::{ArchiveDir, BadFile};
 use super::task_files::{PlannedTask, read_task, task_folder};
 use super::{ArchiveError, Progress, at};
 use crate::config::DataDir;
-use crate::domain::{AgentName, AttachmentFolder, AttachmentId, Request, TaskId, Text};
+use crate::domain::{
+    AgentName, AttachmentFolder, AttachmentId, Kind, KindRule, Request, TaskId, Text,
+};
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
-use crate::ledger::archive::{self, Import, ImportSource, Imported};
+use crate::ledger::archive::{self, Import, ImportSource, Imported, Waiting};
 use crate::ledger::{Tx, View};
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +37,17 @@ pub struct ImportReport {
     pub without_value: Vec<(AgentName, Vec<Text>)>,
     /// The attachments that are missing in the archive.
     pub missing_attachments: Vec<PathBuf>,
+    pub starting: Starting,
+}
+
+/// The work and the programs of other people that the next server starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Starting {
+    pub waiting: Waiting,
+    /// The new agents that name a program.
+    pub programs: Vec<(AgentName, Text)>,
+    /// The commands of the kind rules in the archive.
+    pub commands: Vec<(Kind, Vec<Text>)>,
 }
 
 impl Engine {
@@ -45,7 +58,7 @@ impl Engine {
         options: ImportOptions,
         progress: impl Fn(Progress) + Send + Sync + 'static,
     ) -> Result<ImportReport, ArchiveError> {
-        let archive = ArchiveDir::new(from);
+        let archive = ArchiveDir::new(from, self.clock().now());
         if !archive.path("registry/registry.json").is_file() {
             return Err(ArchiveError::NotAnArchive(from.to_owned()));
         }
@@ -86,6 +99,7 @@ impl Engine {
             task.folders = folders.remove(&planned.id).unwrap_or_default();
             Ok(task)
         });
+        let commands = commands_of(plan.routes.as_deref().unwrap_or_default());
         let import = Import {
             agents: plan.agents,
             has_agents: plan.has_agents,
@@ -103,14 +117,29 @@ impl Engine {
         let write = move |tx: &mut Tx<'_>| archive::import(tx, import);
         let imported = self.db.write_alone(write).await?;
         let missing_attachments = uploads.keep();
+        let waiting = self.db.read(archive::waiting).await?;
         Ok(ImportReport {
             imported,
             left_out: plan.bad,
             displaced: plan.displaced,
             without_value: plan.without_value,
             missing_attachments,
+            starting: Starting {
+                waiting,
+                programs: plan.programs,
+                commands,
+            },
         })
     }
+}
+
+fn commands_of(rules: &[KindRule]) -> Vec<(Kind, Vec<Text>)> {
+    let commands = rules.iter().flat_map(|rule| {
+        let commands = [&rule.start_command, &rule.poll_command];
+        let commands = commands.into_iter().flatten();
+        commands.map(|command| (rule.kind.clone(), command.clone()))
+    });
+    commands.collect()
 }
 
 /// Reads the planned files again, one at a time, during the insert.

@@ -35,11 +35,12 @@ mod present;
 mod reader;
 mod seen;
 mod task_files;
+mod times;
 
 use std::path::PathBuf;
 
 pub use export::{ExportOptions, Exported};
-pub use import::{ImportOptions, ImportReport};
+pub use import::{ImportOptions, ImportReport, Starting};
 pub use plan::Displaced;
 pub use reader::BadFile;
 
@@ -50,9 +51,6 @@ const ROUTES: &str = "dispatch/routes.json";
 
 /// The file of events that belong to no task.
 const EVENTS: &str = "events.json";
-
-/// The file of what belongs to no task and has no file of its own.
-const LEDGER: &str = "ledger.json";
 
 /// The version of the layout.
 const VERSION: u32 = 1;

@@ -6,13 +6,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::reader::{ArchiveDir, BadFile};
+use super::times::Timed;
 use crate::domain::{Alert, Increment, Mail, Request, Timestamp};
 
-/// The maximum size of a file in bytes, the same as of a row.
-const LARGEST: u64 = 1_000_000_000;
-
 /// An item with its own file.
-pub(super) trait OneFile: Serialize + DeserializeOwned + Send + 'static {
+pub(super) trait OneFile: Serialize + DeserializeOwned + Timed + Send + 'static {
     const FOLDER: &'static str;
     const NOUN: &'static str;
     fn id(&self) -> &str;
@@ -101,15 +99,7 @@ pub(super) fn read<T: OneFile>(archive: &ArchiveDir, file: &Path) -> Result<T, B
         line: None,
         message,
     };
-    let size = archive.path(file).metadata().map(|file| file.len());
-    if let Ok(size) = size
-        && size > LARGEST
-    {
-        return Err(bad(format!(
-            "has {size} bytes, which is more than the limit of {LARGEST}"
-        )));
-    }
-    let item: T = archive.read(file)?;
+    let item: T = archive.read_timed(file)?;
     let (noun, id) = (T::NOUN, item.id());
     if file != file_of::<T>(id) {
         return Err(bad(format!(

@@ -8,15 +8,15 @@ use serde::Deserialize;
 
 use super::one_file::{Planned, check_all};
 use super::places::Places;
-use super::reader::{ArchiveDir, BadFile};
+use super::reader::{ArchiveDir, BadFile, LEDGER};
 use super::seen::Seen;
 use super::task_files::{PlannedTask, number_problem, read_task, task_folder};
-use super::{ArchiveError, EVENTS, LEDGER, Progress, ROUTES, VERSION};
+use super::{ArchiveError, EVENTS, Progress, ROUTES, VERSION};
 use crate::domain::{
-    Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Permissions,
-    Request, TaskId, TaskSummary, Text, Tool,
+    Agent, AgentName, Alert, Event, History, Increment, KindRule, LedgerArchive, Mail, Request,
+    TaskId, TaskSummary, Text, Tool,
 };
-use crate::runner::Workspaces;
+use crate::runner::{Workspaces, check_spec_path};
 
 #[derive(Deserialize)]
 struct Registry {
@@ -39,6 +39,8 @@ pub(super) struct Plan {
     pub agents: Vec<Agent>,
     /// Whether the archive says which agents there are.
     pub has_agents: bool,
+    /// The new agents that name a program.
+    pub programs: Vec<(AgentName, Text)>,
     /// The variables of new agents that have no value.
     pub without_value: Vec<(AgentName, Vec<Text>)>,
     pub displaced: Vec<Displaced>,
@@ -313,9 +315,9 @@ impl Plan {
                     line: None,
                     file,
                 }),
-                Ok(agent) if let Err(problems) = Permissions::of(&agent) => {
+                Ok(agent) if let Some(message) = problem_of_agent(&agent) => {
                     self.bad.push(BadFile {
-                        message: problems.to_string(),
+                        message,
                         line: None,
                         file,
                     });
@@ -333,6 +335,16 @@ impl Plan {
             }
         }
     }
+}
+
+/// Describes why the API would refuse an agent, whatever is on this machine.
+fn problem_of_agent(agent: &Agent) -> Option<String> {
+    let problems = agent.check_without_values();
+    if !problems.0.is_empty() {
+        return Some(problems.to_string());
+    }
+    let problem = check_spec_path(agent).err()?;
+    Some(problem.to_string())
 }
 
 fn problem_of(tool: &Tool, file: &str) -> Option<String> {

@@ -69,6 +69,9 @@ impl Plan {
             if present.is_none() && !unset.is_empty() {
                 self.without_value.push((agent.name.clone(), unset));
             }
+            if let Some(program) = agent.program.as_ref().filter(|_| present.is_none()) {
+                self.programs.push((agent.name.clone(), program.clone()));
+            }
             match present {
                 Some(present) if present != agent => self.bad.push(bad_file(
                     Path::new("agents").join(format!("{}.json", agent.name)),

@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
+use super::times::{self, Timed};
+use crate::domain::Timestamp;
+
+/// The file of what belongs to no task and has no file of its own.
+pub(super) const LEDGER: &str = "ledger.json";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFile {
     /// Relative to the archive.
@@ -33,15 +39,22 @@ impl std::fmt::Display for BadFile {
 
 /// A directory written by `chorus export` or a compatible program.
 #[derive(Debug, Clone)]
-pub(super) struct ArchiveDir(PathBuf);
+pub(super) struct ArchiveDir {
+    path: PathBuf,
+    /// The time of the import.
+    now: Timestamp,
+}
 
 impl ArchiveDir {
-    pub fn new(path: &Path) -> Self {
-        Self(path.to_owned())
+    pub fn new(path: &Path, now: Timestamp) -> Self {
+        Self {
+            path: path.to_owned(),
+            now,
+        }
     }
 
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
-        self.0.join(file)
+        self.path.join(file)
     }
 
     /// Reads a JSON file. Unknown keys are an error, because their values would be lost.
@@ -75,12 +88,28 @@ impl ArchiveDir {
         }
     }
 
+    /// Reads a JSON file with times, and checks them.
+    pub fn read_timed<T: DeserializeOwned + Timed>(&self, file: &Path) -> Result<T, BadFile> {
+        let value = self.read::<T>(file)?;
+        match times::problem_of(&value, self.now) {
+            None => Ok(value),
+            Some(message) => Err(BadFile {
+                file: file.to_owned(),
+                line: None,
+                message,
+            }),
+        }
+    }
+
     /// Reads a JSON file that an archive need not have.
-    pub fn read_if_present<T: DeserializeOwned>(&self, file: &Path) -> Result<Option<T>, BadFile> {
+    pub fn read_if_present<T: DeserializeOwned + Timed>(
+        &self,
+        file: &Path,
+    ) -> Result<Option<T>, BadFile> {
         if self.path(file).symlink_metadata().is_err() {
             return Ok(None);
         }
-        self.read(file).map(Some)
+        self.read_timed(file).map(Some)
     }
 
     /// Returns the content of a file, or `None` if there is none. Only plain files are read, because a pipe or a device never ends, and
@@ -91,15 +120,23 @@ impl ArchiveDir {
             line: None,
             message,
         };
-        let Some(mut opened) = self.open(file)? else {
+        let Some(opened) = self.open(file)? else {
             return Ok(None);
         };
-        let is_plain = opened.metadata().is_ok_and(|opened| opened.is_file());
-        if !is_plain {
+        let metadata = opened.metadata().ok();
+        let Some(metadata) = metadata.filter(std::fs::Metadata::is_file) else {
             return Err(bad("is not a plain file".to_owned()));
+        };
+        let (size, limit) = (metadata.len(), limit_of(file));
+        if size > limit {
+            return Err(bad(format!(
+                "has {size} bytes, which is more than the limit of {limit}"
+            )));
         }
         let mut bytes = Vec::new();
+        // The file may grow meanwhile.
         opened
+            .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|error| bad(error.to_string()))?;
         Ok(Some(bytes))
@@ -160,6 +197,21 @@ impl ArchiveDir {
         }
         names.sort_unstable();
         Ok(names)
+    }
+}
+
+/// Returns the maximum size of a file in bytes, because files are read at once.
+fn limit_of(file: &Path) -> u64 {
+    const OF_A_ROW: u64 = 1_000_000_000;
+    const OF_TIMES_AND_TAGS: u64 = 256_000_000;
+    const OF_AN_AGENT: u64 = 64_000_000;
+    let starts_with = |folder: &&str| file.starts_with(folder);
+    if file == Path::new(LEDGER) {
+        OF_TIMES_AND_TAGS
+    } else if ["agents", "tools", "dispatch"].iter().any(starts_with) {
+        OF_AN_AGENT
+    } else {
+        OF_A_ROW
     }
 }
 

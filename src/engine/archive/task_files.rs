@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::reader::{ArchiveDir, BadFile};
 use crate::domain::{
-    ArchivedRun, Conversation, Filename, HandoffId, History, MOST_NUMBER, Queue, RunId, RunState,
-    Runs, SessionId, Task, TaskArchive, TaskId, TaskLinks,
+    ArchivedRun, ChainEntry, Conversation, Filename, HandoffId, History, MOST_NUMBER, Outcome,
+    Queue, RunId, RunState, Runs, SessionId, Task, TaskArchive, TaskId, TaskLinks,
 };
 
 /// A task that passed the check.
@@ -32,11 +32,21 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
             message,
         })
     };
-    let task: Task = archive.read(&folder.join("task.json"))?;
+    let task: Task = archive.read_timed(&folder.join("task.json"))?;
     if task.id != *id {
         return bad(
             "task.json",
             format!("contains the task {}, not {id}", task.id),
+        );
+    }
+    let ends_early = |entry: &&ChainEntry| {
+        let end = entry.end.as_ref();
+        end.is_some_and(|end| end.at < entry.started_at)
+    };
+    if let Some(entry) = task.agent_chain().iter().find(ends_early) {
+        return bad(
+            "task.json",
+            format!("hand-off {} completed before it started", entry.id),
         );
     }
     let mut filenames = HashSet::new();
@@ -54,7 +64,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
             );
         }
     }
-    let history: History = archive.read(&folder.join("history.json"))?;
+    let history: History = archive.read_timed(&folder.join("history.json"))?;
     for event in &history.events {
         if event.task_id.is_some() {
             return bad(
@@ -74,7 +84,10 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
             );
         }
     }
-    let queue: Queue = archive.read(&folder.join("queue.json"))?;
+    if let Some(problem) = problem_of_ends(&task, &history) {
+        return bad("history.json", problem);
+    }
+    let queue: Queue = archive.read_timed(&folder.join("queue.json"))?;
     let mut conversation: Conversation = archive
         .read_if_present(&folder.join("messages.json"))?
         .unwrap_or_default();
@@ -119,8 +132,28 @@ pub(super) fn number_problem(number: Option<i64>) -> Option<String> {
     ))
 }
 
+/// Describes a hand-off that ends while it is open, or twice.
+fn problem_of_ends(task: &Task, history: &History) -> Option<String> {
+    let mut ended = HashSet::new();
+    let ends = history
+        .events
+        .iter()
+        .filter(|event| event.event_type.ends_handoff());
+    for id in ends.filter_map(|event| event.handoff_id.as_ref()) {
+        let mut chain = task.agent_chain().iter();
+        if chain.any(|entry| entry.id == *id && entry.is_open()) {
+            return Some(format!("an event ends hand-off {id}, which is open"));
+        }
+        if !ended.insert(id) {
+            return Some(format!("a second event ends hand-off {id}"));
+        }
+    }
+    None
+}
+
 fn problem_of_runs(task: &Task, Runs { runs }: &Runs) -> Option<String> {
     let (mut ids, mut attempts) = (HashSet::new(), HashSet::new());
+    let mut completed = HashSet::new();
     let (mut last, mut unended) = (HashMap::new(), None::<&ArchivedRun>);
     for run in runs {
         let id = &run.id;
@@ -140,6 +173,12 @@ fn problem_of_runs(task: &Task, Runs { runs }: &Runs) -> Option<String> {
         if !attempts.insert((&entry.id, run.attempt)) {
             let attempt = run.attempt;
             return Some(format!("run {id}: attempt {attempt} is used twice"));
+        }
+        if run.outcome == Some(Outcome::Completed) && !completed.insert(&entry.id) {
+            let handoff = &entry.id;
+            return Some(format!(
+                "run {id} is the second one that completed hand-off {handoff}"
+            ));
         }
         if run.state != RunState::Ended {
             if !entry.is_open() {

@@ -21,6 +21,11 @@ pub struct Attach {
     pub content_type: Text,
 }
 
+/// Whether an attachment uses the bytes in the folder of this id.
+pub fn uses_bytes(view: &View<'_>, folder_id: &AttachmentId) -> Result<bool> {
+    attachments::uses_bytes(view, folder_id)
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attached {
     pub task: Task,

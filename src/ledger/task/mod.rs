@@ -12,7 +12,9 @@ mod readiness;
 mod status;
 mod tree;
 
-pub use attachments::{Attach, Attached, Detached, attach, attachment, carry_attachments, detach};
+pub use attachments::{
+    Attach, Attached, Detached, attach, attachment, carry_attachments, detach, uses_bytes,
+};
 pub use create::{create, create_counted};
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};

@@ -155,6 +155,12 @@ pub fn count_taken(view: &View<'_>) -> Result<u32> {
     view.one(TAKEN, params![], |row| row.get(0))
 }
 
+/// Counts the queued runs of all doors.
+pub fn count_all_queued(view: &View<'_>) -> Result<u64> {
+    const QUEUED: Statement<0> = sql!("SELECT count(*) FROM runs WHERE state = 'queued'");
+    view.one(QUEUED, params![], |row| row.get(0))
+}
+
 /// Counts the queued runs of one door.
 pub fn count_queued(view: &View<'_>, mode: Door) -> Result<u32> {
     view.one(

@@ -86,3 +86,55 @@ async fn an_import_without_values_keeps_those_of_an_agent_that_exists() {
     assert!(bad[0].to_string().contains("different configuration"));
     assert!(!bad[0].to_string().contains("other"));
 }
+
+#[tokio::test]
+async fn agents_that_the_api_refuses_are_not_imported() {
+    let app = with_secret().await;
+    for (key, value, reason) in [
+        (
+            "environment",
+            json!({ "CHORUS_TOKEN": "x" }),
+            "CHORUS_TOKEN is reserved",
+        ),
+        (
+            "environment",
+            json!({ "CHORUS_URL": null }),
+            "CHORUS_URL is reserved",
+        ),
+        (
+            "environment",
+            json!({ "A=B": "x" }),
+            "is not a valid variable name",
+        ),
+        (
+            "environment",
+            json!({ "": "x" }),
+            "is not a valid variable name",
+        ),
+        ("specPath", json!("../secret.md"), "without `..`"),
+        ("specPath", json!("/etc/secret.md"), "without `..`"),
+        ("specPath", json!("/etc/passwd"), "must be a Markdown file"),
+        (
+            "program",
+            Value::Null,
+            "is required for the provider command",
+        ),
+        ("maxSeconds", json!(0), "must be 1 to"),
+    ] {
+        let (_folder, archive) = export(&app).await;
+        let path = archive.join("agents/mine.json");
+        let mut agent: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        agent[key] = value;
+        std::fs::write(&path, agent.to_string()).unwrap();
+        let other = TestApp::unseeded().await;
+        let Err(ArchiveError::Bad(bad)) = import(&other, &archive, false).await else {
+            panic!("{key}: the agent was imported");
+        };
+        let bad = bad[0].to_string();
+        assert!(
+            bad.starts_with("agents/mine.json: ") && bad.contains(reason),
+            "{reason}: {bad}"
+        );
+        assert_eq!(other.get("/api/agents").await.data(), json!([]));
+    }
+}

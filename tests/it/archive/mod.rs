@@ -1,12 +1,15 @@
 //! Export and import: an archive that is imported and exported again is identical, and bad files are reported.
 
 mod agents;
+mod contradictions;
 mod mail;
 mod odd_files;
 mod places;
+mod private;
 mod requests;
 mod routing;
 mod runs;
+mod starts;
 mod tables;
 mod tasks;
 

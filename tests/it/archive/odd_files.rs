@@ -136,3 +136,42 @@ async fn odd_names_and_duplicates_are_reported() {
         "{bad}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_do_not_fit_into_memory_are_refused() {
+    let (_folder, path, of_task) = archive().await;
+    let huge = |file: &Path| {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(file);
+        // A sparse file, which takes no room on the disk.
+        file.unwrap().set_len(3_000_000_000).unwrap();
+    };
+    for name in [
+        "ledger.json",
+        "events.json",
+        "agents/qa.json",
+        "tools/x.json",
+    ] {
+        std::fs::create_dir_all(path.join("tools")).unwrap();
+        huge(&path.join(name));
+    }
+    huge(&of_task.join("task.json"));
+    let bad = refused(&path).await.join("\n");
+    for (name, limit) in [
+        ("ledger.json", 256_000_000),
+        ("events.json", 1_000_000_000),
+        ("agents/qa.json", 64_000_000),
+        ("tools/x.json", 64_000_000),
+        ("task.json", 1_000_000_000),
+    ] {
+        let expected =
+            format!("{name}: has 3000000000 bytes, which is more than the limit of {limit}");
+        assert!(bad.contains(&expected), "{expected}: {bad}");
+    }
+    let (_folder, path, of_task) = archive().await;
+    huge(&of_task.join("attachments/a.txt"));
+    let bad = refused(&path).await.join("\n");
+    assert!(bad.contains("more than the limit of 1000000000"), "{bad}");
+}

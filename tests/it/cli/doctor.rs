@@ -374,3 +374,36 @@ fn agents_that_cannot_run_or_may_do_more_than_it_seems_are_named() {
         assert!(said.contains(line), "{said}");
     }
 }
+
+#[test]
+fn folders_that_no_attachment_uses_are_noted_unless_they_are_new() {
+    let (folder, database) = installation();
+    database
+        .execute_batch(
+            "INSERT INTO tasks (number, id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
+             VALUES (1, 'task', 'active', 1, 2, 'api', 'me', '/tmp', 'd');
+             INSERT INTO attachments (id, task_number, filename, size, content_type, uploaded_at)
+             VALUES ('used', 1, 'a', 1, 'text/plain', 3);",
+        )
+        .unwrap();
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_hours(24);
+    for (name, is_old) in [("used", true), ("left", true), ("new", false)] {
+        let upload = folder.path().join("uploads/task").join(name);
+        std::fs::create_dir_all(&upload).unwrap();
+        if is_old {
+            let opened = std::fs::File::open(&upload).unwrap();
+            opened.set_modified(long_ago).unwrap();
+        }
+    }
+    let seen = doctor(folder.path(), "");
+    let notes: Vec<_> = seen
+        .lines()
+        .skip_while(|line| !line.contains("uses"))
+        .take(2)
+        .collect();
+    assert_snapshot!(notes.join("\n"), @"
+    note  no attachment uses 1 folder: <tmp>/uploads/task/left
+          to do: delete them while no import runs
+    ");
+    assert!(seen.starts_with("exit 0"), "{seen}");
+}

@@ -16,5 +16,5 @@ pub use find::{
 pub use jobs::{find_job, find_job_start, list_jobs};
 pub use leases::{list_expired, postpone_leases, renew_leases};
 pub use next::{kinds_of_next, next_of_kind};
-pub use overview::{HeldRow, list_claimed, list_held, list_unclaimed};
+pub use overview::{HeldRow, count_delegated, list_claimed, list_held, list_unclaimed};
 pub use write::{insert, insert_archived, move_to_handoff, update, update_links};

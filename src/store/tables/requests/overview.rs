@@ -6,6 +6,13 @@ use crate::domain::{
 };
 use crate::store::{FromRow, Result, Statement, View, columns, params, sql};
 
+/// Counts the approved requests, without those whose tag was removed from its file.
+pub fn count_delegated(view: &View<'_>) -> Result<u64> {
+    const DELEGATED: Statement<0> =
+        sql!("SELECT count(*) FROM requests WHERE state = 'delegated' AND withdrawn_at IS NULL");
+    view.one(DELEGATED, params![], |row| row.get(0))
+}
+
 columns! {
     struct ClaimedRow {
         id: RequestId = "r.id",
