@@ -12,6 +12,13 @@ export function complain(error) {
   if (!isAsked) toast(error.message, { kind: 'bad' });
 }
 
+let restUntil = 0;
+
+/** Lets buttons rest for a moment, so that the second click of a double click does not hit the one that moved under the pointer. */
+export function restButtons() {
+  restUntil = performance.now() + 700;
+}
+
 /** @typedef {{ label: string, run?: (event: MouseEvent) => any, icon?: string, kind?: 'main' | 'danger' | 'quiet' | 'plain', small?: boolean,
  *   iconOnly?: boolean, disabled?: boolean, hint?: string, type?: string, expanded?: boolean, class?: string, describedby?: string }} ButtonProps */
 
@@ -19,7 +26,7 @@ export function complain(error) {
 export function Button(self) {
   let isBusy = false;
   const press = async (/** @type {MouseEvent} */ event) => {
-    if (isBusy || self.props.disabled) return;
+    if (isBusy || self.props.disabled || performance.now() < restUntil) return;
     const result = self.props.run?.(event);
     if (!(result instanceof Promise)) return;
     isBusy = true;

@@ -53,7 +53,7 @@ export function actionsOf(item, done) {
   switch (item.kind) {
     case 'request':
     case 'stuckRequest': return [
-      { label: item.kind === 'request' ? 'Approve' : 'Try again', kind: 'main', hint: 'Lets the dispatcher start an agent', run: act(() => post(p`/api/requests/${item.requestId}/approve`), 'Approved') },
+      { label: item.kind === 'request' ? 'Approve' : 'Try again', kind: 'main', hint: 'Lets the dispatcher start an agent', run: act(() => post(p`/api/requests/${item.requestId}/approve`), `Approved: ${item.title}`) },
       { label: 'Next', hint: 'Leaves it to the next worker that claims it', run: act(() => post(p`/api/requests/${item.requestId}/next`), 'Left to the next worker') },
     ];
     case 'blockedTask': return [

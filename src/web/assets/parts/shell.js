@@ -93,6 +93,27 @@ function Upgrade(self) {
     h(Button, { label: 'Reload', kind: 'main', small: true, run: () => location.reload() })) : null);
 }
 
+/** Says on every screen that nothing is current, once the server has been away for a moment. @param {import('../lib/view.js').Self} self */
+function Away(self) {
+  self.use(stream);
+  let isAway = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const look = () => {
+    clearTimeout(timer);
+    if (stream.state === 'live' && isAway) {
+      isAway = false;
+      self.update();
+    } else if (stream.state === 'lost' && !isAway) {
+      timer = setTimeout(() => { isAway = true; self.update(); }, 2000);
+    }
+  };
+  self.onUnmount(stream.subscribe(look));
+  self.onUnmount(() => clearTimeout(timer));
+  return () => (isAway ? h('div', { class: 'upgrade', role: 'status' },
+    h('p', null, 'The server does not respond. What you see may be old; what you do is sent when the server is back.')) : null);
+}
+
 /** The view that the address names; its file is loaded when it is first shown. @param {import('../lib/view.js').Self} self */
 function Outlet(self) {
   self.use(place);
@@ -145,5 +166,5 @@ export function Shell(self) {
     event.preventDefault();
     document.getElementById('main')?.focus();
   } }, 'Skip to the content'), h(Navigation),
-  h('main', { id: 'main', tabindex: -1 }, h(Upgrade), h(Outlet)), h(Dialogs), h(Toasts));
+  h('main', { id: 'main', tabindex: -1 }, h(Upgrade), h(Away), h(Outlet)), h(Dialogs), h(Toasts));
 }

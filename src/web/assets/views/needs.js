@@ -8,7 +8,7 @@ import { counted } from '../lib/text.js';
 import { Ago } from '../lib/time.js';
 import { h } from '../lib/view.js';
 import { agentChip, count, priorityBadge } from '../parts/badges.js';
-import { Button, linkButton } from '../parts/button.js';
+import { Button, linkButton, restButtons } from '../parts/button.js';
 import { icon } from '../parts/icon.js';
 import { actionsOf, Details, KINDS, linkOf } from '../parts/needs.js';
 import { askPermission, canAsk } from '../parts/notify.js';
@@ -80,6 +80,7 @@ export default function Needs(self) {
       selected.delete(item.id);
     }
     self.update();
+    restButtons();
     waiting.reload();
     // The focus goes on to what is next, not to the top of the page.
     if (at >= 0) setTimeout(() => /** @type {HTMLElement | undefined} */ ([...document.querySelectorAll('main [data-item]')].at(Math.min(at, Math.max(listed().length - 1, 0))))?.focus(), 120);
