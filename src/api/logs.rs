@@ -62,7 +62,7 @@ pub(super) async fn get_handoff_log(
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::NotFound(format!(
-                "Hand-off {id} has no log: it has not run yet; wait for it with follow=true"
+                "Hand-off {id} has no log here: it has not run yet, no agent ran it, or it was imported"
             )));
         }
         Err(error) => return Err(Error::io(error)),

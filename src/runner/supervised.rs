@@ -360,8 +360,14 @@ impl Runner {
         // wrote an end of its own.
         if guard.forced().is_none() && (!is_new || exit.is_none()) {
             let ended = self.end_processes(&run, pid).await?;
-            if ended.signals > 0 {
-                tracing::warn!(run_id = %run.identity.run_id, ended.signals, "ended the processes of a killed supervisor");
+            match ended.signals {
+                0 => {}
+                signals if exit.is_none() => {
+                    tracing::warn!(run_id = %run.identity.run_id, signals, "ended the processes of a killed supervisor");
+                }
+                signals => {
+                    tracing::info!(run_id = %run.identity.run_id, signals, "ended what was left of an adopted run");
+                }
             }
         }
         if guard.forced().is_none()
