@@ -157,8 +157,12 @@ async fn a_run_that_is_killed_without_a_server_is_interrupted_and_leaves_no_proc
     for (pid, _) in of_first {
         sandbox.kill(pid);
     }
-    // A masked agent ends with its supervisor.
-    assert_eq!(sandbox.processes().is_empty(), Sandbox::is_masked());
+    if Sandbox::is_masked() {
+        // A masked agent ends with its supervisor, a moment later.
+        sandbox.wait_until_no_process();
+    } else {
+        assert_ne!(sandbox.processes(), []);
+    }
     let server = sandbox.serve(3);
     for task in [first, second] {
         let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;

@@ -212,9 +212,9 @@ async fn an_approval_is_taken_back_and_the_request_closed() {
     assert_snapshot!(office.run(withdraw).await, @"
     exit 4
     --- stdout
-    <id 2> needs
+    <id 1> needs
     --- stderr
-    error: Request <id 1> cannot be withdrawn: its state is `needs`. It has no approval to take back
+    error: Request <id 2> cannot be withdrawn: its state is `needs`. It has no approval to take back
     ");
     let shown = office.run(["request", "show", &first]).await;
     assert!(shown.contains("operator: Too early"), "{shown}");
