@@ -1,4 +1,4 @@
-//! Messages for the next agent of a task. Those of a chat also start a hand-off: see [`chat`](crate::ledger::handoff::chat).
+//! Messages for the next agent of a task. Those of a chat also start a hand-off: see [`chat`](mod@crate::ledger::handoff::chat).
 //!
 //! # How it works
 //! A message is delivered once: before an agent starts, the messages of its task are recorded as delivered to its hand-off, in the
