@@ -194,8 +194,9 @@ impl Browser {
         self.until(&format!("says({})", json!(text))).await;
     }
 
-    /// Waits for an element and clicks it, as a mouse does.
+    /// Waits for an element and clicks it, as a mouse does, once the buttons do not rest after a decision.
     pub async fn click(&self, expression: &str) {
+        self.until("!('resting' in document.body.dataset)").await;
         let element = self.until(expression).await;
         let id = element[ELEMENT]
             .as_str()

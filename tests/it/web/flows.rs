@@ -148,7 +148,17 @@ async fn requests_are_approved_where_they_need_a_person() {
     browser
         .click("[...document.querySelectorAll('.need')].find((one) => one.textContent.includes('Sweep')).querySelector('.need-actions button')")
         .await;
+    // The second click of a double click, on the row that has moved under the pointer.
+    browser
+        .run("const rows = () => document.querySelectorAll('.need'); \
+              const again = () => (rows().length > 2 ? requestAnimationFrame(again) : rows()[0].querySelector('.need-actions button').click()); again();")
+        .await;
+    browser.until("document.querySelectorAll('.need').length === 2 && !('resting' in document.body.dataset)").await;
     browser.until("!says('Sweep the floor')").await;
+    for id in [&second, &third] {
+        let request = get(&server, &format!("/api/requests/{id}")).await;
+        assert_eq!(request["state"], "needs");
+    }
     browser
         .click("document.querySelector('.select-bar input')")
         .await;

@@ -12,11 +12,14 @@ export function complain(error) {
   if (!isAsked) toast(error.message, { kind: 'bad' });
 }
 
-let restUntil = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let rest;
 
 /** Lets buttons rest for a moment, so that the second click of a double click does not hit the one that moved under the pointer. */
 export function restButtons() {
-  restUntil = performance.now() + 700;
+  clearTimeout(rest);
+  document.body.dataset.resting = '';
+  rest = setTimeout(() => { delete document.body.dataset.resting; rest = undefined; }, 700);
 }
 
 /** @typedef {{ label: string, run?: (event: MouseEvent) => any, icon?: string, kind?: 'main' | 'danger' | 'quiet' | 'plain', small?: boolean,
@@ -26,7 +29,7 @@ export function restButtons() {
 export function Button(self) {
   let isBusy = false;
   const press = async (/** @type {MouseEvent} */ event) => {
-    if (isBusy || self.props.disabled || performance.now() < restUntil) return;
+    if (isBusy || self.props.disabled || rest !== undefined) return;
     const result = self.props.run?.(event);
     if (!(result instanceof Promise)) return;
     isBusy = true;
