@@ -56,7 +56,7 @@ impl StrayAgents {
         Some(Self { names, command })
     }
 
-    /// Says which agents are not in the database.
+    /// Names the agents that are not in the database.
     pub fn sentence(&self) -> String {
         let names: Vec<_> = self
             .names

@@ -37,7 +37,7 @@ impl Reading {
         let _ = asked.wait_for(|asked| *asked > known).await;
     }
 
-    /// Says that the output was read to its end after this reading was asked for.
+    /// Ends the wait for this reading: the output was read to its end.
     pub fn finish(&self, asked: u64) {
         self.done.send_replace(asked);
     }

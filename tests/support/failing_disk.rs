@@ -9,7 +9,7 @@ fn library() -> &'static Path {
     LIBRARY.get_or_init(|| super::preload::compile("failing_disk"))
 }
 
-/// Lets the files of a server and its supervisors fail while an error is set.
+/// A disk on which calls of a server and its supervisors fail while an error is set.
 pub struct FailingDisk {
     control: PathBuf,
 }

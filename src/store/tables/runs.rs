@@ -619,7 +619,7 @@ pub fn find_failing_since(view: &View<'_>, number: i64) -> Result<Option<Timesta
     Ok(found.flatten())
 }
 
-/// Lets the errors of running runs begin later, after the clock was set forward.
+/// Postpones the begin of the errors of running runs after the clock was set forward.
 pub fn postpone_error_limits(tx: &Tx<'_>, millis: i64) -> Result<()> {
     // The first condition selects the index `runs_not_ended`.
     tx.execute(

@@ -149,7 +149,7 @@ async fn an_implementation_is_delegated_and_forgotten() {
             .count(),
         1
     );
-    // Nobody works on it before a person has approved it, here by an edit of the file.
+    // A request waits until a person has approved it, here by an edit of the file.
     assert_eq!(sessions.sandbox.query("SELECT count(*) FROM runs"), "1");
     tag([
         "swap",

@@ -195,7 +195,7 @@ fn no_asset_reads_data_as_html_or_loads_from_other_servers() {
             let refuses = path == "lib/view.js" && forbidden == "srcdoc";
             assert!(refuses || !text.contains(forbidden), "{path}: {forbidden}");
         }
-        // What is kept in the browser for good is never the token.
+        // The browser never stores the token for good.
         assert!(
             path == "lib/page.js" || !text.contains("localStorage"),
             "{path}"

@@ -54,7 +54,7 @@ pub(super) async fn addresses(server: &Server, task: &str) -> Vec<String> {
 struct Furnished {
     server: Server,
     task: String,
-    /// Lets the agent end.
+    /// The agent works until this gate opens.
     gate: Gate,
     _sandbox: Sandbox,
 }

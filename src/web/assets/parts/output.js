@@ -1,4 +1,4 @@
-// What an agent of a task says and prints: its messages, live, and the raw log of its program, followed while it runs.
+// The output of an agent: its messages, live, and the raw log of its program, followed while it runs.
 
 import { call, get, p, withQuery } from '../lib/api.js';
 import { navigate } from '../lib/router.js';

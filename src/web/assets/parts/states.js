@@ -1,4 +1,4 @@
-// What a view shows when there is nothing to show: empty, loading, failed, out of date. `loaded(resource, (data) => …)` shows the right one.
+// The states of a view without content: empty, loading, failed, out of date. `loaded(resource, (data) => …)` shows the right one.
 
 import { h } from '../lib/view.js';
 import { Button } from './button.js';

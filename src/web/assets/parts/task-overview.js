@@ -1,4 +1,4 @@
-// What a task is: its description, plan, needs, context and figures.
+// The overview of a task: its description, plan, needs, context and figures.
 
 import { p, patch } from '../lib/api.js';
 import { markdown } from '../lib/markdown.js';

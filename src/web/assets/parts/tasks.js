@@ -1,4 +1,4 @@
-// What can be done with a task from several views: create one, hand it to an agent, set its status, cancel its agent.
+// The actions on tasks that several views offer: create one, hand it to an agent, set its status, cancel its agent.
 
 import { p, post, put } from '../lib/api.js';
 import { navigate } from '../lib/router.js';
